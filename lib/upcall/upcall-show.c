@@ -10,108 +10,244 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "timeval.h"
+#include "unixctl/fields.h"
 #include "upcall/upcall-info.h"
 #include "util.h"
 
-/* Sort keys of ports. */
-enum sort_key {
-    SORT_UPCALLS,
-    SORT_RATE,
-    SORT_RECEIVED,
-    SORT_LOST,
-    SORT_SHED,
-    SORT_OVERRUNS,
-    SORT_MALFORMED,
-    SORT_ERRORS,
-    SORT_BACKLOG,
-    SORT_MOST,
-    SORT_P50,
-    SORT_P99,
-    SORT_MAX,
-    N_SORT_KEYS,
-};
-
-static const char *const sort_names[N_SORT_KEYS] = {
-    "upcalls", "rate", "received", "lost", "shed", "overruns", "malformed",
-    "errors", "backlog", "most", "p50", "p99", "max",
-};
-
-/* Upcalls per second: received, lost or shed. */
-static uint64_t
-total_rate(const struct upcall_rate *rate)
+/* Number of a port, or null. */
+static struct json *
+get_port_no(const void *port_no_)
 {
-    return rate->received + rate->lost + rate->shed;
+    const uint32_t *port_no = port_no_;
+
+    return (upcall_port_is_real(*port_no) ? json_integer_create(*port_no)
+            : json_null_create());
 }
 
-static uint64_t
-sort_value(const struct upcall_port_info *port, enum sort_key key)
+/* Number of a handler, "queue", or null. */
+static struct json *
+get_owner(const void *owner_)
 {
-    const struct upcall_channel_stats *stats = &port->stats;
-    const uint64_t values[N_SORT_KEYS] = {
-        [SORT_UPCALLS] = stats->received + stats->lost + stats->shed,
-        [SORT_RATE] = total_rate(&port->rate),
-        [SORT_RECEIVED] = stats->received,
-        [SORT_LOST] = stats->lost,
-        [SORT_SHED] = stats->shed,
-        [SORT_OVERRUNS] = stats->overruns,
-        [SORT_MALFORMED] = stats->malformed,
-        [SORT_ERRORS] = stats->errors,
-        [SORT_BACKLOG] = stats->backlog,
-        [SORT_MOST] = stats->backlog_max,
-        [SORT_P50] = stats->latency.p50,
-        [SORT_P99] = stats->latency.p99,
-        [SORT_MAX] = stats->latency.max,
-    };
+    const int *owner = owner_;
 
-    return values[key];
+    return (*owner >= 0 ? json_integer_create(*owner)
+            : *owner == UPCALL_OWNER_QUEUE ? json_string_create("queue")
+            : json_null_create());
 }
 
-/* A port and the value to sort it by.  Ports with equal values stay in the
- * order of their numbers. */
+/* Upcalls received, lost or shed. */
+static struct json *
+get_upcalls(const void *stats_)
+{
+    const struct upcall_channel_stats *stats = stats_;
+
+    return json_integer_create(stats->received + stats->lost + stats->shed);
+}
+
+/* The same per second. */
+static struct json *
+get_rate(const void *rate_)
+{
+    const struct upcall_rate *rate = rate_;
+
+    return json_integer_create(rate->received + rate->lost + rate->shed);
+}
+
+static struct json *
+get_last_loss(const void *lost_at_)
+{
+    const long long int *lost_at = lost_at_;
+
+    return *lost_at ? json_integer_create(*lost_at) : json_null_create();
+}
+
+#define LATENCY(...) FIELD(struct latency_summary, __VA_ARGS__)
+static const struct field latency_fields[] = {
+    FIELD_OF_ARRAY(struct latency_summary, below, "below"),
+    LATENCY(sum, "sum"),
+    LATENCY(n, "n"),
+    LATENCY(p50, "p50", "p50", 9),
+    LATENCY(p99, "p99", "p99", 9),
+    LATENCY(max, "max", "max", 9),
+    { .type = FIELD_END }
+};
+
+#define STATS(...) FIELD(struct upcall_channel_stats, __VA_ARGS__)
+static const struct field stats_fields[] = {
+    STATS(received, "received", "received", 12),
+    STATS(lost, "lost", "lost", 10),
+    STATS(lost_limited, "lost_limited"),
+    STATS(shed, "shed", "shed", 10),
+    STATS(overruns, "overruns", "overruns", 8),
+    STATS(malformed, "malformed", "malformed", 9),
+    STATS(errors, "errors", "errors", 9),
+    STATS(backlog, "backlog", "backlog", 9),
+    STATS(backlog_max, "backlog_max", "most", 9),
+    FIELD_OF_TABLE(struct upcall_channel_stats, latency, latency_fields,
+                   "latency_us"),
+    { .type = FIELD_END }
+};
+
+#define RATE(MEMBER) FIELD(struct upcall_rate, MEMBER, #MEMBER)
+static const struct field rate_fields[] = {
+    RATE(received),
+    RATE(lost),
+    RATE(shed),
+    { .type = FIELD_END }
+};
+
+#define PORT(...) FIELD(struct upcall_port_info, __VA_ARGS__)
+static const struct field port_fields[] = {
+    FIELD_OF_FUNCTION(struct upcall_port_info, port_no, get_port_no,
+                      "port_no", "port", 5),
+    PORT(name, "name", "name", -16),
+    PORT(pid, "pid", "pid", 10),
+    PORT(shared, "shared"),
+    FIELD_OF_FUNCTION(struct upcall_port_info, owner, get_owner, "owner"),
+    PORT(n_queues, "n_queues"),
+    FIELD_OF_TABLE(struct upcall_port_info, rate, rate_fields, "rates"),
+    FIELD_OF_FUNCTION(struct upcall_port_info, rate.lost_at, get_last_loss,
+                      "last_loss_ms"),
+    { .type = FIELD_END }
+};
+
+/* Ports can be sorted by these. */
+static const struct field port_sort_fields[] = {
+    FIELD_OF_FUNCTION(struct upcall_port_info, stats, get_upcalls, NULL,
+                      "upcalls"),
+    FIELD_OF_FUNCTION(struct upcall_port_info, rate, get_rate, NULL, "rate",
+                      8),
+    FIELD_OF_TABLE(struct upcall_port_info, stats, stats_fields, NULL),
+    { .type = FIELD_END }
+};
+
+#define QUEUE(...) FIELD(struct upcall_queue_info, __VA_ARGS__)
+static const struct field queue_fields[] = {
+    QUEUE(number, "number"),
+    QUEUE(pid, "pid"),
+    QUEUE(retired, "retired"),
+    QUEUE(held, "held"),
+    FIELD_OF_FUNCTION(struct upcall_queue_info, owner, get_owner, "owner"),
+    QUEUE(stats.received, "received"),
+    QUEUE(stats.lost, "lost"),
+    QUEUE(stats.shed, "shed"),
+    QUEUE(stats.backlog, "backlog"),
+    QUEUE(stats.backlog_max, "backlog_max"),
+    QUEUE(stats.latency.p50, "p50_us"),
+    QUEUE(stats.latency.p99, "p99_us"),
+    QUEUE(stats.latency.max, "max_us"),
+    { .type = FIELD_END }
+};
+
+/* Senders can be sorted by these. */
+#define SENDER(...) FIELD(struct upcall_sender_info, __VA_ARGS__)
+static const struct field sender_fields[] = {
+    SENDER(rate, "rate", "rate", 9),
+    SENDER(shed_rate, "shed_rate", "shed/s", 9),
+    SENDER(received, "received", "received", 12),
+    SENDER(shed, "shed", "shed", 10),
+    SENDER(waiting, "waiting", "waiting", 8),
+    SENDER(age, "age_ms", "seconds", 8, 1000),
+    { .type = FIELD_END }
+};
+
+#define HANDLER(...) FIELD(struct upcall_handler_stats, __VA_ARGS__)
+static const struct field handler_fields[] = {
+    HANDLER(wakeups, "wakeups", "wakeups", 12),
+    HANDLER(empty_wakeups, "empty_wakeups", "empty", 12),
+    HANDLER(batches, "batches", "batches", 12),
+    HANDLER(upcalls, "upcalls", "upcalls", 12),
+    HANDLER(receives, "receives", "receives", 12),
+    HANDLER(steals, "steals", "steals", 12),
+    HANDLER(loans, "loans"),
+    HANDLER(busy_usec, "busy_us", "busy", 12, 1000),
+    FIELD_OF_ARRAY(struct upcall_handler_stats, batch_sizes, "batch_sizes"),
+    { .type = FIELD_END }
+};
+
+#define GROUP(...) FIELD(struct upcall_group_info, __VA_ARGS__)
+static const struct field group_fields[] = {
+    GROUP(n_handlers, "n_handlers", "handlers", 12),
+    GROUP(n_queued, "n_queued", "queued", 12),
+    GROUP(quantum, "quantum"),
+    GROUP(wakeups, "wakeups", "wakeups", 12),
+    GROUP(loans, "loans", "loans", 12),
+    GROUP(locks, "locks", "locks", 12),
+    GROUP(contended, "contended", "contended", 12),
+    { .type = FIELD_END }
+};
+
+#define TABLE(...) FIELD(struct upcall_table_info, __VA_ARGS__)
+static const struct field table_fields[] = {
+    TABLE(name, "name"),
+    TABLE(engine, "engine"),
+    TABLE(n_sockets, "n_sockets"),
+    TABLE(buffer_size, "buffer_size"),
+    TABLE(buffer_max, "buffer_max"),
+    TABLE(target_delay, "target_delay_us"),
+    TABLE(n_handlers, "n_handlers"),
+    TABLE(foreign, "foreign"),
+    TABLE(refused, "refused"),
+    TABLE(outdated, "outdated"),
+    TABLE(adopted, "adopted"),
+    TABLE(n_adopted, "adopted_sockets"),
+    TABLE(abandoned, "abandoned"),
+    TABLE(group_size, "group_size"),
+    { .type = FIELD_END }
+};
+
+/* An element of an array and the value to sort it by. */
 struct ranked {
-    uint64_t value;
-    size_t index;
-    struct upcall_port_info port;
+    long long int value;
+    const char *element;
 };
 
+/* Elements with equal values stay in order. */
 static int
 compare_ranked(const void *a_, const void *b_)
 {
     const struct ranked *a = a_;
     const struct ranked *b = b_;
 
-    return (a->value != b->value
-            ? (a->value > b->value ? -1 : 1)
-            : (a->index < b->index ? -1 : a->index > b->index));
+    return (a->value != b->value ? (a->value > b->value ? -1 : 1)
+            : a->element < b->element ? -1 : a->element > b->element);
+}
+
+/* Sorts 'array', of 'n' elements of 'size' bytes, by the field with label
+ * 'key', the largest first.  Returns false if there is no such field. */
+static bool
+sort_array(const struct field *fields, const char *key, void *array, size_t n,
+           size_t size)
+{
+    struct ranked *ranked = xcalloc(n, sizeof *ranked);
+    char *copy = xmalloc(n * size);
+    long long int value;
+    bool found = fields_get(fields, key, NULL, &value);
+
+    for (size_t i = 0; found && i < n; i++) {
+        ranked[i].element = memcpy(copy + i * size, (char *) array + i * size,
+                                   size);
+        fields_get(fields, key, ranked[i].element, &ranked[i].value);
+    }
+    if (found) {
+        qsort(ranked, n, sizeof *ranked, compare_ranked);
+    }
+    for (size_t i = 0; found && i < n; i++) {
+        memcpy((char *) array + i * size, ranked[i].element, size);
+    }
+    free(copy);
+    free(ranked);
+    return found;
 }
 
 bool
-upcall_show_sort(struct upcall_table_info *info, const char *name, size_t top)
+upcall_show_sort(struct upcall_table_info *info, const char *key, size_t top)
 {
-    enum sort_key key = 0;
-    struct ranked *ranked;
+    bool found = sort_array(port_sort_fields, key, info->ports, info->n_ports,
+                            sizeof *info->ports);
 
-    while (key < N_SORT_KEYS && strcmp(name, sort_names[key])) {
-        key++;
-    }
-    if (key == N_SORT_KEYS) {
-        return false;
-    }
-    ranked = xcalloc(info->n_ports, sizeof *ranked);
-    for (size_t i = 0; i < info->n_ports; i++) {
-        ranked[i] = (struct ranked) {
-            .value = sort_value(&info->ports[i], key),
-            .index = i,
-            .port = info->ports[i],
-        };
-    }
-    qsort(ranked, info->n_ports, sizeof *ranked, compare_ranked);
-    for (size_t i = 0; i < info->n_ports; i++) {
-        info->ports[i] = ranked[i].port;
-    }
-    free(ranked);
-    info->top = top;
-    return true;
+    info->top = found ? top : info->top;
+    return found;
 }
 
 const char *
@@ -121,85 +257,32 @@ upcall_show_keys(void)
            "errors, backlog, most, p50, p99 or max";
 }
 
-/* Sort keys of senders. */
-enum sender_key {
-    SENDER_RATE,
-    SENDER_SHED_RATE,
-    SENDER_RECEIVED,
-    SENDER_SHED,
-    SENDER_WAITING,
-    N_SENDER_KEYS,
-};
-
-static const char *const sender_names[N_SENDER_KEYS] = {
-    "rate", "shed/s", "received", "shed", "waiting",
-};
-
-static uint64_t
-sender_value(const struct upcall_sender_info *sender, enum sender_key key)
-{
-    const uint64_t values[N_SENDER_KEYS] = {
-        [SENDER_RATE] = sender->rate,
-        [SENDER_SHED_RATE] = sender->shed_rate,
-        [SENDER_RECEIVED] = sender->received,
-        [SENDER_SHED] = sender->shed,
-        [SENDER_WAITING] = sender->waiting,
-    };
-
-    return values[key];
-}
-
-/* A sender and the value to sort it by. */
-struct ranked_sender {
-    uint64_t value;
-    struct upcall_sender_info sender;
-};
-
 static int
-compare_senders(const void *a_, const void *b_)
+compare_sender_keys(const void *a_, const void *b_)
 {
-    const struct ranked_sender *a = a_;
-    const struct ranked_sender *b = b_;
+    const struct upcall_sender_info *a = a_;
+    const struct upcall_sender_info *b = b_;
 
-    return (a->value != b->value ? (a->value > b->value ? -1 : 1)
-            : a->sender.received != b->sender.received
-            ? (a->sender.received > b->sender.received ? -1 : 1)
-            : memcmp(&a->sender.key, &b->sender.key, sizeof a->sender.key));
-}
-
-static void
-sort_senders(struct upcall_port_info *port, enum sender_key key)
-{
-    struct ranked_sender *ranked = xcalloc(port->n_senders, sizeof *ranked);
-
-    for (size_t i = 0; i < port->n_senders; i++) {
-        ranked[i] = (struct ranked_sender) {
-            .value = sender_value(&port->senders[i], key),
-            .sender = port->senders[i],
-        };
-    }
-    qsort(ranked, port->n_senders, sizeof *ranked, compare_senders);
-    for (size_t i = 0; i < port->n_senders; i++) {
-        port->senders[i] = ranked[i].sender;
-    }
-    free(ranked);
+    return memcmp(&a->key, &b->key, sizeof a->key);
 }
 
 bool
-upcall_show_sort_senders(struct upcall_table_info *info, const char *name,
+upcall_show_sort_senders(struct upcall_table_info *info, const char *key,
                          size_t top)
 {
-    enum sender_key key = 0;
-
-    while (key < N_SENDER_KEYS && strcmp(name, sender_names[key])) {
-        key++;
-    }
-    if (key == N_SENDER_KEYS) {
+    if (!sort_array(sender_fields, key, NULL, 0, 0)) {
         return false;
     }
     for (size_t i = 0; i < info->n_ports; i++) {
-        if (info->ports[i].n_senders) {
-            sort_senders(&info->ports[i], key);
+        struct upcall_port_info *port = &info->ports[i];
+
+        if (port->n_senders) {
+            qsort(port->senders, port->n_senders, sizeof *port->senders,
+                  compare_sender_keys);
+            sort_array(sender_fields, "received", port->senders,
+                       port->n_senders, sizeof *port->senders);
+            sort_array(sender_fields, key, port->senders, port->n_senders,
+                       sizeof *port->senders);
         }
     }
     info->top_senders = top;
@@ -209,7 +292,7 @@ upcall_show_sort_senders(struct upcall_table_info *info, const char *name,
 const char *
 upcall_show_sender_keys(void)
 {
-    return "rate, shed/s, received, shed or waiting";
+    return "rate, shed/s, received, shed, waiting or seconds";
 }
 
 /* Number of senders of 'port' to show. */
@@ -252,69 +335,30 @@ count_shared(const struct upcall_table_info *info)
 }
 
 static void
-show_port_no(const struct upcall_port_info *port, struct ds *s)
-{
-    if (upcall_port_is_real(port->port_no)) {
-        ds_put_format(s, "%5"PRIu32, port->port_no);
-    } else {
-        ds_put_format(s, "%5s", "-");
-    }
-}
-
-/* The columns from "received" on. */
-static void
-show_stats_text(const struct upcall_channel_stats *stats, struct ds *s)
-{
-    ds_put_format(s, " %12"PRIu64" %10"PRIu64" %10"PRIu64" %8"PRIu64" %9"PRIu64
-                  " %9"PRIu64" %9"PRIu32" %9"PRIu32" %9"PRIu32" %9"PRIu32
-                  " %9"PRIu32"\n", stats->received, stats->lost, stats->shed,
-                  stats->overruns, stats->malformed, stats->errors,
-                  stats->backlog, stats->backlog_max, stats->latency.p50,
-                  stats->latency.p99, stats->latency.max);
-}
-
-static void
 show_ports_text(const struct upcall_table_info *info, struct ds *s)
 {
-    ds_put_format(s, "  %5s %-16s %10s %9s %12s %10s %10s %8s %9s %9s %9s "
-                  "%9s %9s %9s %9s\n", "port", "name", "pid", "rate",
-                  "received", "lost", "shed", "overruns", "malformed",
-                  "errors", "backlog", "most", "p50", "p99", "max");
+    ds_put_char(s, ' ');
+    fields_put_row(s, port_fields, NULL);
+    ds_put_char(s, ' ');
+    fields_put_row(s, port_sort_fields, NULL);
+    ds_put_char(s, '\n');
     for (size_t i = 0; i < count_shown(info); i++) {
         const struct upcall_port_info *port = &info->ports[i];
 
-        ds_put_cstr(s, "  ");
-        show_port_no(port, s);
-        ds_put_format(s, " %-16s %10"PRIu32"%c%9"PRIu64, port->name, port->pid,
-                      port->shared ? '*' : ' ', total_rate(&port->rate));
-        show_stats_text(&port->stats, s);
+        ds_put_char(s, ' ');
+        fields_put_row(s, port_fields, port);
+        ds_put_char(s, port->shared ? '*' : ' ');
+        fields_put_row(s, port_sort_fields, port);
+        ds_put_char(s, '\n');
         for (size_t j = 0; info->with_queues && j < port->n_channels; j++) {
             const struct upcall_queue_info *queue = &port->queues[j];
-            char *name = xasprintf("  queue %u", queue->number);
 
-            ds_put_format(s, "  %5s %-16s %10"PRIu32"%c%9s", "", name,
-                          queue->pid, (queue->retired ? '-'
-                                       : queue->held ? '+' : ' '), "");
-            show_stats_text(&queue->stats, s);
-            free(name);
+            ds_put_format(s, "  %5s   queue %-8u %10"PRIu32"%c%9s", "",
+                          queue->number, queue->pid,
+                          queue->retired ? '-' : queue->held ? '+' : ' ', "");
+            fields_put_row(s, stats_fields, &queue->stats);
+            ds_put_char(s, '\n');
         }
-    }
-}
-
-static void
-show_handlers_text(const struct upcall_table_info *info, struct ds *s)
-{
-    ds_put_format(s, "  %7s %12s %12s %12s %12s %12s %12s %12s\n", "handler",
-                  "wakeups", "empty", "batches", "upcalls", "receives",
-                  "steals", "busy");
-    for (size_t i = 0; i < info->n_handlers; i++) {
-        const struct upcall_handler_stats *stats = &info->handlers[i];
-
-        ds_put_format(s, "  %7"PRIuSIZE" %12"PRIu64" %12"PRIu64" %12"PRIu64
-                      " %12"PRIu64" %12"PRIu64" %12"PRIu64" %12"PRIu64"\n", i,
-                      stats->wakeups, stats->empty_wakeups, stats->batches,
-                      stats->upcalls, stats->receives, stats->steals,
-                      stats->busy_usec / 1000);
     }
 }
 
@@ -338,22 +382,6 @@ show_batches_text(const struct upcall_table_info *info, struct ds *s)
         ds_put_format(s, ": %"PRIu64, n);
     }
     ds_put_char(s, '\n');
-}
-
-static void
-show_groups_text(const struct upcall_table_info *info, struct ds *s)
-{
-    ds_put_format(s, "  %7s %12s %12s %12s %12s %12s %12s\n", "group",
-                  "handlers", "queued", "wakeups", "loans", "locks",
-                  "contended");
-    for (size_t i = 0; i < info->n_groups; i++) {
-        const struct upcall_group_info *group = &info->groups[i];
-
-        ds_put_format(s, "  %7"PRIuSIZE" %12"PRIu32" %12"PRIu32" %12"PRIu64
-                      " %12"PRIu64" %12"PRIu64" %12"PRIu64"\n", i,
-                      group->n_handlers, group->n_queued, group->wakeups,
-                      group->loans, group->locks, group->contended);
-    }
 }
 
 void
@@ -397,9 +425,11 @@ upcall_show_text(const struct upcall_table_info *info, struct ds *s)
         ds_put_cstr(s, "  -: a queue that was replaced, +: one that waits for "
                     "those that it replaces\n");
     }
-    show_handlers_text(info, s);
+    fields_put_rows(s, "handler", handler_fields, info->handlers,
+                    info->n_handlers, sizeof *info->handlers);
     show_batches_text(info, s);
-    show_groups_text(info, s);
+    fields_put_rows(s, "group", group_fields, info->groups, info->n_groups,
+                    sizeof *info->groups);
 }
 
 const struct upcall_port_info *
@@ -509,16 +539,6 @@ port_name(const struct upcall_table_info *info, uint32_t port_no)
     return "";
 }
 
-/* The columns of a sender from "rate" on. */
-static void
-show_sender_counts(const struct upcall_sender_info *sender, struct ds *s)
-{
-    ds_put_format(s, " %9"PRIu64" %9"PRIu64" %12"PRIu64" %10"PRIu64" %8"PRIu64
-                  " %8"PRIu64"\n", sender->rate, sender->shed_rate,
-                  sender->received, sender->shed, sender->waiting,
-                  sender->age / 1000);
-}
-
 static void
 show_sender(const struct upcall_table_info *info,
             const struct upcall_port_info *port,
@@ -535,7 +555,8 @@ show_sender(const struct upcall_table_info *info,
         ds_put_format(s, "    %-28s %10"PRIu64, remote,
                       upcall_sender_id(key));
     }
-    show_sender_counts(sender, s);
+    fields_put_row(s, sender_fields, sender);
+    ds_put_char(s, '\n');
 }
 
 static void
@@ -546,16 +567,17 @@ show_port_senders(const struct upcall_table_info *info,
     if (upcall_port_is_real(port->port_no)) {
         ds_put_format(s, "port %"PRIu32" ", port->port_no);
     }
-    ds_put_format(s, "%s: %"PRIuSIZE" senders\n    %-28s %10s %9s %9s %12s "
-                  "%10s %8s %8s\n", port->name, port->n_senders,
-                  port->senders_are_ports ? "port" : "remote",
-                  port->senders_are_ports ? "number" : "vni", "rate",
-                  "shed/s", "received", "shed", "waiting", "seconds");
+    ds_put_format(s, "%s: %"PRIuSIZE" senders\n    %-28s %10s", port->name,
+                  port->n_senders, port->senders_are_ports ? "port" : "remote",
+                  port->senders_are_ports ? "number" : "vni");
+    fields_put_row(s, sender_fields, NULL);
+    ds_put_char(s, '\n');
     for (size_t i = 0; i < count_senders(info, port); i++) {
         show_sender(info, port, &port->senders[i], s);
     }
     ds_put_format(s, "    %-28s %10s", "(others)", "");
-    show_sender_counts(&port->other_senders, s);
+    fields_put_row(s, sender_fields, &port->other_senders);
+    ds_put_char(s, '\n');
 }
 
 void
@@ -579,104 +601,16 @@ upcall_show_senders_text(const struct upcall_table_info *info,
     }
 }
 
-static void
-put_integer(struct json *object, const char *name, uint64_t value)
-{
-    json_object_put(object, name, json_integer_create(value));
-}
-
-static struct json *
-rates_to_json(const struct upcall_rate *rate)
-{
-    struct json *json = json_object_create();
-
-    put_integer(json, "received", rate->received);
-    put_integer(json, "lost", rate->lost);
-    put_integer(json, "shed", rate->shed);
-    return json;
-}
-
-static struct json *
-latency_to_json(const struct latency_summary *latency)
-{
-    struct json *below[LATENCY_N_BOUNDS];
-    struct json *json = json_object_create();
-
-    for (size_t i = 0; i < LATENCY_N_BOUNDS; i++) {
-        below[i] = json_integer_create(latency->below[i]);
-    }
-    json_object_put(json, "below", json_array_create(
-        xmemdup(below, sizeof below), LATENCY_N_BOUNDS));
-    put_integer(json, "sum", latency->sum);
-    put_integer(json, "n", latency->n);
-    put_integer(json, "p50", latency->p50);
-    put_integer(json, "p99", latency->p99);
-    put_integer(json, "max", latency->max);
-    return json;
-}
-
-/* Number of a handler, "queue", or null. */
-static struct json *
-owner_to_json(int owner)
-{
-    return (owner >= 0 ? json_integer_create(owner)
-            : owner == UPCALL_OWNER_QUEUE ? json_string_create("queue")
-            : json_null_create());
-}
-
-static struct json *
-queue_to_json(const struct upcall_queue_info *queue)
-{
-    struct json *json = json_object_create();
-
-    put_integer(json, "number", queue->number);
-    put_integer(json, "pid", queue->pid);
-    json_object_put(json, "retired", json_boolean_create(queue->retired));
-    json_object_put(json, "held", json_boolean_create(queue->held));
-    json_object_put(json, "owner", owner_to_json(queue->owner));
-    put_integer(json, "received", queue->stats.received);
-    put_integer(json, "lost", queue->stats.lost);
-    put_integer(json, "shed", queue->stats.shed);
-    put_integer(json, "backlog", queue->stats.backlog);
-    put_integer(json, "backlog_max", queue->stats.backlog_max);
-    put_integer(json, "p50_us", queue->stats.latency.p50);
-    put_integer(json, "p99_us", queue->stats.latency.p99);
-    put_integer(json, "max_us", queue->stats.latency.max);
-    return json;
-}
-
-static struct json *
-queues_to_json(const struct upcall_port_info *port)
-{
-    struct json *json = json_array_create_empty();
-
-    for (size_t i = 0; i < port->n_channels; i++) {
-        json_array_add(json, queue_to_json(&port->queues[i]));
-    }
-    return json;
-}
-
-static void
-put_sender_counts(struct json *json, const struct upcall_sender_info *sender)
-{
-    put_integer(json, "rate", sender->rate);
-    put_integer(json, "shed_rate", sender->shed_rate);
-    put_integer(json, "received", sender->received);
-    put_integer(json, "shed", sender->shed);
-    put_integer(json, "waiting", sender->waiting);
-    put_integer(json, "age_ms", sender->age);
-}
-
 static struct json *
 sender_to_json(const struct upcall_table_info *info,
                const struct upcall_port_info *port,
                const struct upcall_sender_info *sender)
 {
     const struct upcall_sender_key *key = &sender->key;
-    struct json *json = json_object_create();
+    struct json *json = fields_to_json(sender_fields, sender);
 
     if (port->senders_are_ports) {
-        put_integer(json, "port_no", key->port_no);
+        json_object_put(json, "port_no", json_integer_create(key->port_no));
         json_object_put_string(json, "name", port_name(info, key->port_no));
     } else {
         char remote[UPCALL_SENDER_REMOTE_LEN];
@@ -685,10 +619,9 @@ sender_to_json(const struct upcall_table_info *info,
         json_object_put(json, "remote", (upcall_sender_has_remote(key)
                                          ? json_string_create(remote)
                                          : json_null_create()));
-        put_integer(json, "vni", MIN(upcall_sender_id(key),
-                                     INT64_MAX));
+        json_object_put(json, "vni", json_integer_create(
+            MIN(upcall_sender_id(key), INT64_MAX)));
     }
-    put_sender_counts(json, sender);
     return json;
 }
 
@@ -705,10 +638,8 @@ put_senders(struct json *json, const struct upcall_table_info *info,
     }
     json_object_put(json, "senders", senders);
     if (port->n_senders) {
-        struct json *others = json_object_create();
-
-        put_sender_counts(others, &port->other_senders);
-        json_object_put(json, "other_senders", others);
+        json_object_put(json, "other_senders",
+                        fields_to_json(sender_fields, &port->other_senders));
     }
 }
 
@@ -716,122 +647,41 @@ struct json *
 upcall_show_port_json(const struct upcall_table_info *info,
                       const struct upcall_port_info *port)
 {
-    struct json *json = json_object_create();
+    struct json *json = fields_to_json(port_fields, port);
 
-    if (upcall_port_is_real(port->port_no)) {
-        put_integer(json, "port_no", port->port_no);
-    } else {
-        json_object_put(json, "port_no", json_null_create());
-    }
-    json_object_put_string(json, "name", port->name);
-    put_integer(json, "pid", port->pid);
-    json_object_put(json, "shared", json_boolean_create(port->shared));
-    put_integer(json, "received", port->stats.received);
-    put_integer(json, "lost", port->stats.lost);
-    put_integer(json, "lost_limited", port->stats.lost_limited);
-    put_integer(json, "shed", port->stats.shed);
-    put_integer(json, "overruns", port->stats.overruns);
-    put_integer(json, "malformed", port->stats.malformed);
-    put_integer(json, "errors", port->stats.errors);
-    put_integer(json, "backlog", port->stats.backlog);
-    put_integer(json, "backlog_max", port->stats.backlog_max);
-    json_object_put(json, "owner", owner_to_json(port->owner));
-    put_integer(json, "n_queues", port->n_queues);
-    json_object_put(json, "queues", queues_to_json(port));
-    json_object_put(json, "rates", rates_to_json(&port->rate));
-    json_object_put(json, "last_loss_ms",
-                    port->rate.lost_at
-                    ? json_integer_create(port->rate.lost_at)
-                    : json_null_create());
-    json_object_put(json, "latency_us", latency_to_json(&port->stats.latency));
+    fields_put_json(json, port_sort_fields, port);
+    json_object_put(json, "queues",
+                    fields_to_json_array(queue_fields, port->queues,
+                                         port->n_channels,
+                                         sizeof *port->queues));
     put_senders(json, info, port);
-    return json;
-}
-
-static struct json *
-handler_to_json(const struct upcall_handler_stats *stats)
-{
-    struct json *json = json_object_create();
-    struct json *sizes = json_array_create_empty();
-
-    for (size_t i = 0; i < UPCALL_N_BATCH_SIZES; i++) {
-        json_array_add(sizes, json_integer_create(stats->batch_sizes[i]));
-    }
-    json_object_put(json, "batch_sizes", sizes);
-    put_integer(json, "wakeups", stats->wakeups);
-    put_integer(json, "empty_wakeups", stats->empty_wakeups);
-    put_integer(json, "batches", stats->batches);
-    put_integer(json, "upcalls", stats->upcalls);
-    put_integer(json, "receives", stats->receives);
-    put_integer(json, "steals", stats->steals);
-    put_integer(json, "loans", stats->loans);
-    put_integer(json, "busy_us", stats->busy_usec);
-    return json;
-}
-
-/* The bounds of the counts in "below" of latencies. */
-static struct json *
-bounds_to_json(void)
-{
-    struct json *json = json_array_create_empty();
-
-    for (size_t i = 0; i < LATENCY_N_BOUNDS; i++) {
-        json_array_add(json, json_integer_create(LATENCY_BOUND(i)));
-    }
-    return json;
-}
-
-static struct json *
-group_to_json(const struct upcall_group_info *group)
-{
-    struct json *json = json_object_create();
-
-    put_integer(json, "n_handlers", group->n_handlers);
-    put_integer(json, "n_queued", group->n_queued);
-    put_integer(json, "quantum", group->quantum);
-    put_integer(json, "wakeups", group->wakeups);
-    put_integer(json, "loans", group->loans);
-    put_integer(json, "locks", group->locks);
-    put_integer(json, "contended", group->contended);
     return json;
 }
 
 struct json *
 upcall_show_json(const struct upcall_table_info *info)
 {
-    struct json *json = json_object_create();
+    struct json *json = fields_to_json(table_fields, info);
+    struct json *bounds = json_array_create_empty();
     struct json *ports = json_array_create_empty();
-    struct json *handlers = json_array_create_empty();
-    struct json *groups = json_array_create_empty();
 
+    for (size_t i = 0; i < LATENCY_N_BOUNDS; i++) {
+        json_array_add(bounds, json_integer_create(LATENCY_BOUND(i)));
+    }
     for (size_t i = 0; i < count_shown(info); i++) {
         json_array_add(ports, upcall_show_port_json(info,
                                                      &info->ports[i]));
     }
-    for (size_t i = 0; i < info->n_handlers; i++) {
-        json_array_add(handlers, handler_to_json(&info->handlers[i]));
-    }
-    for (size_t i = 0; i < info->n_groups; i++) {
-        json_array_add(groups, group_to_json(&info->groups[i]));
-    }
-    json_object_put_string(json, "name", info->name);
-    json_object_put_string(json, "engine", info->engine);
-    json_object_put(json, "latency_bounds_us", bounds_to_json());
-    put_integer(json, "n_ports", count_ports(info));
-    put_integer(json, "n_sockets", info->n_sockets);
-    put_integer(json, "buffer_size", info->buffer_size);
-    put_integer(json, "buffer_max", info->buffer_max);
-    put_integer(json, "target_delay_us", info->target_delay);
-    put_integer(json, "n_handlers", info->n_handlers);
-    put_integer(json, "foreign", info->foreign);
-    put_integer(json, "refused", info->refused);
-    put_integer(json, "outdated", info->outdated);
-    put_integer(json, "adopted", info->adopted);
-    put_integer(json, "adopted_sockets", info->n_adopted);
-    put_integer(json, "abandoned", info->abandoned);
+    json_object_put(json, "latency_bounds_us", bounds);
+    json_object_put(json, "n_ports", json_integer_create(count_ports(info)));
     json_object_put(json, "ports", ports);
-    json_object_put(json, "handlers", handlers);
-    put_integer(json, "group_size", info->group_size);
-    json_object_put(json, "groups", groups);
+    json_object_put(json, "handlers",
+                    fields_to_json_array(handler_fields, info->handlers,
+                                         info->n_handlers,
+                                         sizeof *info->handlers));
+    json_object_put(json, "groups",
+                    fields_to_json_array(group_fields, info->groups,
+                                         info->n_groups,
+                                         sizeof *info->groups));
     return json;
 }

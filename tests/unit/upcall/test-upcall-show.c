@@ -662,6 +662,8 @@ senders_are_sorted_by_what_they_have(void **state OVS_UNUSED)
     assert_int_equal(senders[0].received, 1101);
     assert_true(upcall_show_sort_senders(&with, "shed/s", 0));
     assert_int_equal(senders[0].received, 1201);
+    assert_true(upcall_show_sort_senders(&with, "seconds", 0));
+    assert_int_equal(senders[0].received, 1201);
     assert_false(upcall_show_sort_senders(&with, "upcalls", 0));
 }
 
