@@ -34,17 +34,23 @@ start_daemon () {
     echo $daemon_pid > "$OVS_RUNDIR/ovs-vswitchd.pid"
 }
 
+# Replaces the file of daemon $1, as an upgrade does.
+replace () {
+    cp "$dir/lib/$1/ovs-vswitchd" "$dir/new" \
+        && mv "$dir/new" "$dir/lib/$1/ovs-vswitchd"
+}
+
 # Installs the daemons of packages $@ with their priorities, in folders that are
 # empty otherwise.
 install () {
     local name
     stop_daemon
-    rm -rf "$dir"/{bin,lib,alternatives,admin,sbin,run,log,systemd}
-    mkdir -p "$dir"/{bin,alternatives,admin,sbin,run}
+    rm -rf "$dir"/{bin,lib,alternatives,admin,sbin,run,log,systemd,etc}
+    mkdir -p "$dir"/{bin,alternatives,admin,sbin,run,etc/default,etc/sysconfig}
     sed -e "s|@kdplibdir@|$dir/lib/kdp|; s|@ovs_alternative@|ovs-vswitchd|
             s|@ovs_daemon@|$dir/lib/stock/ovs-vswitchd|
             s|@ovs_service@|openvswitch-switch|
-            s|/run/systemd/system|$dir/systemd|" \
+            s|/run/systemd/system|$dir/systemd|; s|/etc/|$dir/etc/|g" \
         "$srcdir/utilities/ovs-kdp-switch.in" > "$switch"
     cat > "$dir/bin/update-alternatives" << END
 #!/bin/sh
@@ -62,6 +68,7 @@ case "\$*" in
 *is-active*) ;;
 # There is nothing to reset.
 *reset-failed*) exit 1 ;;
+*FragmentPath*) echo $dir/unit ;;
 *) echo "\$@" >> $dir/restarts ;;
 esac
 END
@@ -136,9 +143,7 @@ test_what_runs () {
 # A daemon runs on when its file is gone.
 test_upgraded () {
     install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
-        && cp "$dir/lib/kdp/ovs-vswitchd" "$dir/new" \
-        && mv "$dir/new" "$dir/lib/kdp/ovs-vswitchd" \
-        && switches 3 status \
+        && replace kdp && switches 3 status \
         && said "running: kdp, whose file was replaced or removed since"
 }
 
@@ -261,10 +266,118 @@ socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$OVS_RUNDIR/br0.mgmt.next"
 test_handover () {
     install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
         && appctl_fails none '' && switches 0 handover && [ ! -s "$dir/out" ] \
-        && [ ! -s "$dir/restarts" ] \
+        && handed_over
+}
+
+# Checks that there was a handover and nothing else.
+handed_over () {
+    [ ! -s "$dir/restarts" ] \
         && [ "$(sed 's/.*-T [0-9]* //' "$dir/commands" | tr '\n' ' ')" = \
             "handover/start $dir/lib/kdp/ovs-vswitchd handover/prepare $(
-            )handover/commit " ]
+            )handover/commit " ] || {
+        echo "# another thing than a handover:"
+        sed 's/^/# /' "$dir/restarts" "$dir/commands"
+        return 1
+    }
+}
+
+# Where the chosen daemon runs from a file that was replaced, a restart is a
+# handover.
+test_restart_of_replaced () {
+    install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+        && replace kdp && appctl_fails none '' && switches 0 --restart kdp \
+        && handed_over && appctl_fails start 'flows are offloaded' \
+        && switches 0 --restart kdp && said "no handover: flows are offloaded" \
+        && restarted_by openvswitch-switch restart --save-flows=yes \
+        && replace stock && start_daemon "$dir/lib/stock/ovs-vswitchd" \
+        && replace stock && appctl_fails none '' && switches 0 --restart stock \
+        && [ ! -s "$dir/commands" ]
+}
+
+# Makes the unit of ovs-vswitchd, and the program by which it reloads.
+make_unit () {
+    cat > "$dir/unit" << 'END'
+[Service]
+ExecStart=ovs-ctl \
+          start $OVS_CTL_OPTS
+ExecReload=ovs-ctl --no-ovsdb-server \
+          --no-monitor ${OVS_USER_OPT} \
+          restart $OVS_CTL_OPTS
+TimeoutSec=300
+END
+    for program in ovs-ctl systemd-notify; do
+        printf '#!/bin/sh\necho %s "$@" >> %s\n' $program "$dir/restarts" \
+            > "$dir/bin/$program"
+        chmod +x "$dir/bin/$program"
+    done
+    export OVS_CTL_OPTS='--a=* --b'
+}
+
+# A reload of the service hands over, or does what its unit says.
+test_reload () {
+    local stock_does
+    install stock:100 kdp:200 && make_unit \
+        && start_daemon "$dir/lib/kdp/ovs-vswitchd" && appctl_fails none '' \
+        && switches 0 reload && [ ! -s "$dir/out" ] && handed_over || return
+    stock_does="ovs-ctl --no-ovsdb-server --no-monitor restart --a=* --b"
+    appctl_fails start 'flows are offloaded' && switches 0 reload \
+        && said "no handover: flows are offloaded" \
+        && restarted_by "$stock_does
+systemd-notify --pid=$daemon_pid" || return
+
+    # With the stock daemon, running or chosen, there is no handover.
+    : > "$dir/restarts"
+    appctl_fails none '' && start_daemon "$dir/lib/stock/ovs-vswitchd" \
+        && switches 0 reload && [ ! -s "$dir/out" ] \
+        && restarted_by "$stock_does
+systemd-notify --pid=$daemon_pid" || return
+    : > "$dir/restarts"
+    start_daemon "$dir/lib/kdp/ovs-vswitchd" && switches 0 stock \
+        && switches 0 reload && restarted_by "$stock_does
+systemd-notify --pid=$daemon_pid" && [ ! -s "$dir/commands" ] || return
+
+    # Its failure is the unit's.
+    printf '#!/bin/sh\nexit 7\n' > "$dir/bin/ovs-ctl"
+    switches 7 reload && rm "$dir/bin/ovs-ctl" && : > "$dir/unit" \
+        && switches 1 reload && complained "does not say how to reload"
+}
+
+# After an upgrade the daemon hands over to the file that replaced its own, or goes
+# on.
+test_upgrade_hands_over () {
+    local refusal
+    install stock:100 kdp:200 && mkdir "$dir/systemd" && appctl_fails none '' \
+        && switches 0 upgraded && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+        && switches 0 upgraded && [ ! -s "$dir/commands" ] && replace kdp \
+        && switches 0 upgraded && [ ! -s "$dir/out" ] && handed_over || return
+    refusal="ovs-kdp-switch: the previous version of ovs-vswitchd goes on:$(
+        ) \"systemctl reload openvswitch-switch\" restarts it (no handover: "
+    appctl_fails start 'flows are offloaded' && switches 0 upgraded \
+        && said "${refusal}flows are offloaded)" \
+        && [ "$(wc -l < "$dir/out")" = 1 ] && [ ! -s "$dir/restarts" ] || return
+
+    # Somebody does not want it.
+    appctl_fails none '' || return
+    for file in default/openvswitch-switch sysconfig/openvswitch-switch; do
+        echo 'OVS_KDP_HANDOVER_ON_UPGRADE="no"' > "$dir/etc/$file"
+        switches 0 upgraded && said "${refusal}OVS_KDP_HANDOVER_ON_UPGRADE=no)" \
+            && rm "$dir/etc/$file" || return
+    done
+    rmdir "$dir/systemd" && switches 0 upgraded && [ ! -s "$dir/out" ] \
+        && mkdir "$dir/systemd" && switches 0 stock && switches 0 upgraded \
+        && [ ! -s "$dir/out" ] \
+        && [ ! -s "$dir/commands" ] && [ ! -s "$dir/restarts" ]
+}
+
+# A tool that is stopped half-way tells the daemon.
+test_interrupted () {
+    install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+        && appctl_fails none '' || return
+    sed -i 's/^case/case "$*" in *prepare*) kill -TERM 0 ;; esac\n&/' \
+        "$dir/bin/ovs-appctl"
+    PATH=$dir/bin:$PATH setsid -w sh "$switch" handover > "$dir/out" 2>&1
+    [ $? -eq 1 ] && [ "$(tail -n 1 "$dir/commands")" \
+        = "-vconsole:off -T 10 handover/abort" ] && [ ! -s "$dir/restarts" ]
 }
 
 test_other_daemon () {
@@ -291,7 +404,7 @@ test_nothing_installed () {
 
 test_wrong_usage () {
     install stock:100 kdp:200 && switches 2 \
-        && complained "expected kdp, stock, handover or status" \
+        && complained "expected kdp, stock, handover, reload, status or upgraded" \
         && switches 2 dpdk && complained '"dpdk"' \
         && switches 2 kdp stock && complained "kdp and stock" \
         && switches 0 --help && grep -q '^usage: ' "$dir/out" && link_is kdp
@@ -300,8 +413,9 @@ test_wrong_usage () {
 mkfifo "$dir/never" && exec 8<> "$dir/never" || exit 1
 tests='package_is_preferred there_and_back what_runs upgraded restart
        restart_by_systemd restart_of_none words_of_fedora merged_folders
-       handover_that_fails handover_with_meters handover other_daemon removed
-       nothing_installed wrong_usage'
+       handover_that_fails handover_with_meters handover restart_of_replaced
+       reload upgrade_hands_over interrupted other_daemon removed nothing_installed
+       wrong_usage'
 if ! command -v update-alternatives > /dev/null; then
     echo "1..0 # SKIP no update-alternatives"
     exit 0
