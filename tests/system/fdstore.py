@@ -100,4 +100,5 @@ def main(arguments):
         print("\n".join(sorted(name for name, _ in get(path))))
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -60,7 +60,8 @@ struct payload {
     uint32_t stream;
     uint32_t number;
     uint8_t last;
-    uint8_t pad[33];
+    int64_t sent_ns;            /* In the byte order of the machine. */
+    uint8_t pad[25];
 } __attribute__((packed));
 
 struct frame {
@@ -143,6 +144,8 @@ usage(int status)
           "                    (default 10)\n"
           "  --udp             the frames are UDP in IPv4\n"
           "  --progress=FILE   where it says what has arrived, for senders\n"
+          "  --times=FILE      where it writes, for each frame, when it was\n"
+          "                    sent and came, in seconds of CLOCK_MONOTONIC\n"
           "  Ends when it has all frames of all streams, or was idle too\n"
           "  long, or on SIGTERM when no frame is waiting.  Prints\n"
           "  \"ready\", at the end a line for the frames of other streams\n"
@@ -361,6 +364,7 @@ do_send(int argc, char *argv[])
             sleep_until(now_ns() + 1000000);
         }
         payload->last = stopped || number + 1 == count;
+        payload->sent_ns = now_ns();
         send_frame(fd, &frame, frame_size(udp));
         number++;
     } while (!payload->last);
@@ -466,6 +470,7 @@ do_recv(int argc, char *argv[])
         { "timeout", required_argument, NULL, 't' },
         { "udp", no_argument, NULL, 'U' },
         { "progress", required_argument, NULL, 'p' },
+        { "times", required_argument, NULL, 'T' },
         { NULL, 0, NULL, 0 },
     };
     static struct stream streams[MAX_STREAMS];
@@ -473,6 +478,7 @@ do_recv(int argc, char *argv[])
     uint32_t n_streams = 1, first = 0, timeout = 10, n_others = 0;
     int buffer = RECEIVE_BUFFER;
     atomic_uint *progress = NULL;
+    FILE *times = NULL;
     bool udp = false;
     int c, fd;
 
@@ -483,6 +489,12 @@ do_recv(int argc, char *argv[])
         case 't': timeout = parse_number(optarg); break;
         case 'U': udp = true; break;
         case 'p': progress = map_progress(optarg, true); break;
+        case 'T':
+            times = fopen(optarg, "we");
+            if (!times) {
+                fatal("%s", optarg);
+            }
+            break;
         default: usage(2);
         }
     }
@@ -520,6 +532,10 @@ do_recv(int argc, char *argv[])
                 continue;
             } else if (stream < n_streams) {
                 stream_add(&streams[stream], ntohl(payload->number));
+                if (times) {
+                    fprintf(times, "%.6f %.6f\n", payload->sent_ns / 1e9,
+                            now_ns() / 1e9);
+                }
                 streams[stream].ended |= payload->last;
                 if (progress) {
                     atomic_store(&progress[first + stream],
@@ -531,6 +547,9 @@ do_recv(int argc, char *argv[])
         }
     }
     check_own_loss(fd);
+    if (times && fclose(times)) {
+        fatal("cannot write the times");
+    }
     return report(streams, n_streams, first, n_others);
 }
 

@@ -472,7 +472,44 @@ del results["starts"][2]
 assert evaluate() == [False, False], results["targets"]
 results["starts"] = results["starts"][:1]
 assert evaluate() == [False], results["targets"]
+def live(how, rules, daemon, lost, p99_ms, **more):
+    return {**case(how, daemon, daemon, lost), "rules": rules,
+            "p99_ms": p99_ms, "restart_ms": 300, **more}
+results["starts"] = []
+results["runs"] = [live("TERM", "new", "stock", 300, 1),
+                   live("TERM", "new", "kdp", 0, 350),
+                   live("handover", "new", "kdp", 0, 20, memory=2.2),
+                   live("KILL", "zones", "kdp", 0, 0, upcalls_pct=10)]
+assert evaluate() == [True] * 7, results["targets"]
+text = report.text(results)
+for said in ("300", "350", "2.20", "10.0", "zones, KILL: more upcalls"):
+    assert said in text, text
+results["runs"] = [live("TERM", "new", "kdp", 1, 351),
+                   live("handover", "new", "kdp", 1, 21, memory=2.3),
+                   live("KILL", "zones", "kdp", 1, 0, upcalls_pct=11)]
+assert evaluate() == [False] * 7, results["targets"]
 ') > "$out/stdout" 2> "$out/stderr"
+}
+
+# A short run has all rules with which packets need the daemon, and results of
+# several runs make one page.
+test_restart () {
+    run "${bench%upcall}restart" --builddir "$builddir" --quick --daemon kdp \
+        --no-starts --output "$out/restart.json" --logs "$out/restart-logs"
+    [ "$status" -eq 0 ] && jq -e '
+        (.runs | map(.rules) | sort == ["new", "ovn", "zones"])
+        and all(.runs[]; .sent > 0 and .restart_ms > 0)
+        and all(.runs[] | select(.rules == "zones"); .upcalls_pct != null)
+        and all(.runs[] | select(.how == "handover");
+                .memory > 1 and .p99_ms > 0)' "$out/restart.json" \
+            > /dev/null || return 1
+    jq '.provenance.rounds = 3 | .provenance.commit = "0123456789ab"
+        | .runs |= map(.lost = 0 | .memory = 2 | .p99_ms = 1)
+        | .targets |= []' "$out/restart.json" > "$out/fit.json"
+    run "$tools/publish" --into "$out/restarts.json" restart-fit \
+        "$out/fit.json" "$out/fit.json"
+    [ "$status" -eq 0 ] && jq -e '.results["restart-fit"]
+        | .summary.lost.rows | length == 3' "$out/restarts.json" > /dev/null
 }
 
 test_rtnl_arguments () {
@@ -822,7 +859,7 @@ tests='help wrong_arguments result_files traffic_arguments old_results published
        every_frame_missed every_frame_accounted_for all_members
        idle_port_is_spared floods_are_too_much chassis where_handlers_sleep
        provenance unavailable few_open_files dead_daemon publish_refuses pages
-       restart_arguments restart_report rtnl_arguments rtnl rtnl_conditions
+       restart_arguments restart_report restart rtnl_arguments rtnl rtnl_conditions
        rtnl_not_finished offload_arguments offload offload_delays
        offload_expire offload_masks offload_chains
        offload_targets offload_ours offload_dead_daemon link_arguments

@@ -51,6 +51,9 @@ def change_table(results):
 
 def tables(results):
     """Returns blocks of text."""
+    if report.live_rows(results):
+        head, *rows = report.live_table(results)
+        return [rst_table(rows, head)]
     rate = results["parameters"]["rate"]
     head, *rows = report.start_table(results)
     waits_head, *waits = report.takeover_table(results)
@@ -65,6 +68,8 @@ def tables(results):
 
 def plots(plt, results, prefix):
     starts = results["summary"]["starts"]
+    if not starts:
+        return
     handlers = min(r["handlers"] for r in starts)
     figure, axes = plt.subplots(1, 3, figsize=(9, 2.9))
     for axis, (y, unit, title) in zip(axes, (

@@ -3,7 +3,8 @@
 """The summary of results of bench-restart: packets lost, by case, and time and
 memory of a start."""
 
-from bench_report import columns, median, target_lines
+from bench_report import (columns, holds, median, spread, target_lines,
+                          with_spread)
 
 STOCK, OURS = "stock", "kdp"
 
@@ -13,6 +14,19 @@ DELETING = ("exit --cleanup", "ovs-ctl force-reload-kmod")
 # Our memory, as a ratio to stock, with the fewest ports.
 MEMORY_LIMIT = 1.1
 
+# Figures of a restart besides lost packets, and how a table shows them.
+MORE_FIGURES = {"p99_ms": "{:,.0f}", "restart_ms": "{:,.0f}",
+                "upcalls_pct": "{:.1f}", "memory": "{:.2f}"}
+
+# Rules with which packets need the daemon, so that more is of interest than
+# what is lost.
+LIVE_RULES = ("new", "zones", "ovn")
+
+# Limits of figures: of memory in a handover, of more upcalls, and of the time
+# that the first packet of a flow takes, in a handover and beyond the time of a
+# restart.
+BOTH_LIMIT, UPCALLS_LIMIT, P99_LIMIT, P99_MORE_LIMIT = 2.2, 10, 20, 50
+
 
 def case_of(run):
     return (run["how"], run["rules"], run["offload"], run["flows"])
@@ -21,6 +35,15 @@ def case_of(run):
 def pair_of(run):
     return (run["from"] if run["from"] == run["to"]
             else f"{run['from']} to {run['to']}")
+
+
+def figures(runs):
+    """Returns the medians of figures, and their ranges."""
+    values = {f: [r[f] for r in runs if r.get(f) is not None]
+              for f in MORE_FIGURES}
+    found = {f: median(v) for f, v in values.items() if v}
+    return {**found, "spread": {f: spread(values[f]) for f in found
+                                if len(values[f]) > 1}}
 
 
 def summarize(results):
@@ -43,7 +66,7 @@ def summarize(results):
                   "lost": median([r["lost"] for r in runs]),
                   "least": min(r["lost"] for r in runs),
                   "most": max(r["lost"] for r in runs),
-                  "rounds": len(runs)}
+                  "rounds": len(runs), **figures(runs)}
                  for (how, rules, offload, flows, daemon), runs
                  in lost.items()],
         "starts": [{"ports": ports, "handlers": handlers, "daemon": daemon,
@@ -75,6 +98,48 @@ def lost_table(results):
                       == (how, rules, offload, flows)])
            for daemon in daemons)]
         for how, rules, offload, flows in keys]
+
+
+def live_rows(results):
+    return [r for r in results["summary"]["lost"]
+            if r["rules"] in LIVE_RULES]
+
+
+def live_table(results):
+    """Returns what is known of restarts where packets need the daemon."""
+    return [["end", "rules", "daemon", "lost", "restart, ms", "p99, ms",
+             "more upcalls, %", "memory"]] + [
+        [r["how"], r["rules"], r["daemon"], lost_cell([r]),
+         *(with_spread(r.get(f), r["spread"].get(f), MORE_FIGURES[f].format)
+           if f != "p99_ms" or r["rules"] == "new" else "-"
+           for f in ("restart_ms", "p99_ms", "upcalls_pct", "memory"))]
+        for r in live_rows(results)]
+
+
+def live_targets(results):
+    found = []
+
+    def add(row, what, figure, limit, less=0):
+        if row.get(figure) is not None:
+            value = row[figure] - less
+            name = f"{row['rules']}, {row['how']}: {what}"
+            found.append({"target": name, "what": name, "value": value,
+                          "sense": "<=", "limit": limit,
+                          "holds": holds(value, "<=", limit)})
+
+    for row in live_rows(results):
+        if not row["daemon"].endswith(OURS):
+            continue
+        add(row, "packets lost at most", "most", 0)
+        add(row, "more upcalls, % of packets", "upcalls_pct", UPCALLS_LIMIT)
+        add(row, "memory of both, to one", "memory", BOTH_LIMIT)
+        if row["rules"] == "new":
+            if row["how"] == "handover":
+                add(row, "p99 of the first packet, ms", "p99_ms", P99_LIMIT)
+            else:
+                add(row, "p99 of the first packet beyond the restart, ms",
+                    "p99_ms", P99_MORE_LIMIT, row["restart_ms"])
+    return found
 
 
 def start_table(results):
@@ -126,12 +191,14 @@ def memory_targets(starts):
 def targets(results):
     summary = results["summary"]
     ours = [r["most"] for r in summary["lost"]
-            if r["how"] not in DELETING and r["daemon"].endswith(OURS)]
+            if r["how"] not in DELETING and r["daemon"].endswith(OURS)
+            and r["rules"] not in LIVE_RULES]
     found = []
     if ours:
         found.append({"target": "lost", "what": "packets lost at most, where "
                       "ours starts", "value": max(ours), "sense": "<=",
                       "limit": 0, "holds": max(ours) == 0})
+    found += live_targets(results)
     if summary["starts"]:
         found += memory_targets(summary["starts"])
     return found
@@ -148,6 +215,9 @@ def text(results):
         rate = results["parameters"]["rate"]
         lines += [f"Packets lost, of {rate:,} a second:",
                   *columns(lost_table(results), left=3)]
+    if live_rows(results):
+        lines += ["", "Where packets need the daemon:",
+                  *columns(live_table(results), left=3)]
     if results["summary"]["takeovers"]:
         lines += ["", "Flows of a previous run:",
                   *columns(takeover_table(results), left=0)]
