@@ -12,7 +12,10 @@ make_apt () {
 echo "\$@" >> "$2"
 case " \$* " in
 *' indextargets '*) echo "Debian bookworm file:/archive/" ;;
-*' download '*) touch "\${!#}_1_all.deb" ;;
+*' download '*)
+    while [ "\$1" != download ]; do shift; done
+    shift
+    touch "\${@/%/_1_all.deb}" ;;
 esac
 END
     printf '#!/bin/sh\n' > "$1/apt-cache"

@@ -23,16 +23,32 @@ cat "$dir/tap"
 exit \$(cat "$dir/status")
 END
 make_apt "$dir/bin" "$dir/apt"
+# The kernel of release "sid" is in several packages.
 cat > "$dir/bin/apt-cache" << 'END'
 #!/bin/bash
-printf 'linux-image-amd64\n  Depends: linux-image-6.99-amd64\n'
+case ${*: -1} in
+linux-image-amd64)
+    printf 'linux-image-amd64\n  Depends: linux-image-6.99-amd64\n' ;;
+linux-image-6.99-amd64)
+    printf 'linux-image-6.99-amd64\n  Depends: linux-initramfs-tool\n'
+    case " $* " in
+    */sid/*) printf '  Depends: linux-%s-6.99-amd64\n' binary modules ;;
+    esac ;;
+esac
 END
 # Newer releases have all in /usr.
 cat > "$dir/bin/dpkg-deb" << 'END'
 #!/bin/bash
-case $2 in */linux-image-6.99-amd64_*) ;; *) exit 1 ;; esac
-mkdir -p "$3/boot" "$3/usr/lib/modules/6.99-amd64"
-touch "$3/boot/vmlinuz-6.99-amd64"
+modules=$3/usr/lib/modules/6.99-amd64
+case $2 in
+*/sid/*/linux-image-6.99-amd64_*) ;;
+*/linux-image-6.99-amd64_*)
+    mkdir -p "$3/boot" "$modules"
+    touch "$3/boot/vmlinuz-6.99-amd64" ;;
+*/linux-modules-6.99-amd64_*) mkdir -p "$modules" ;;
+*/linux-binary-6.99-amd64_*) mkdir -p "$modules"; touch "$modules/vmlinuz" ;;
+*) exit 1 ;;
+esac
 END
 cat > "$dir/bin/depmod" << 'END'
 #!/bin/bash
@@ -60,7 +76,7 @@ counted () {
         && grep -qx "1\\.\\.$(($2 + $3))" "$out"
 }
 
-echo 1..8
+echo 1..9
 tests_say 0 'TAP version 13\n1..2\nok 1 - system: a\nok 2 - system: b\n'
 run
 kernels=$dir/build/kernels
@@ -76,6 +92,10 @@ lines=$(wc -l < "$dir/apt")
 run bookworm-backports
 counted 0 2 0 && [ "$(wc -l < "$dir/apt")" -eq "$lines" ]
 result 'once'
+run sid
+counted 0 3 0 && [ "$(readlink -f "$kernels/sid/kernel")" = "$(readlink -f \
+    "$kernels/sid/unpacked/usr/lib/modules/6.99-amd64/vmlinuz")" ]
+result 'a kernel in several packages is put together'
 cp "$dir/bin/apt-get" "$dir/bin/apt-get.real"
 cat > "$dir/bin/apt-get" << END
 #!/bin/bash
