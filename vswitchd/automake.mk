@@ -10,6 +10,8 @@ vswitchd_ovs_vswitchd_SOURCES = \
 	vswitchd/handover.h \
 	vswitchd/ovs-vswitchd.c \
 	vswitchd/port-stats.c \
+	vswitchd/port-types.c \
+	vswitchd/port-types.h \
 	vswitchd/recirc-ids.c \
 	vswitchd/recirc-ids.h \
 	vswitchd/restart-hold.c \
@@ -18,6 +20,7 @@ vswitchd_ovs_vswitchd_LDFLAGS = \
 	$(AM_LDFLAGS) \
 	-Wl,--build-id \
 	-Wl,--wrap=af_inet_ioctl \
+	-Wl,--wrap=dpif_port_open_type \
 	-Wl,--wrap=ofconn_send_reply \
 	-Wl,--wrap=ofproto_flush_flows \
 	-Wl,--wrap=ofproto_set_controllers \

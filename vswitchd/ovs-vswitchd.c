@@ -41,6 +41,7 @@
 #include "ovs-router.h"
 #include "ovs-thread.h"
 #include "ovs/compat-daemon.h"
+#include "port-types.h"
 #include "recirc-ids.h"
 #include "restart-hold.h"
 #include "netdev-linux/route-table-kdp.h"
@@ -380,6 +381,7 @@ init_providers(const struct vswitchd_options *options)
             VLOG_FATAL("registering the provider of kernel datapaths failed "
                        "(%s)", ovs_strerror(error));
         }
+        port_types_init();
         restart_hold_init();
         recirc_ids_init();
         error = netdev_kdp_check_device();

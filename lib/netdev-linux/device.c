@@ -29,6 +29,7 @@ netdev_kdp_alloc(void)
     qos_memory_init(&dev->qos);
     smap_init(&dev->status);
     atomic_init(&dev->known, false);
+    atomic_init(&dev->mtu, -1);
     dev->speed_used = NETDEV_SPEED_UNUSED;
     return &dev->up.up;
 }

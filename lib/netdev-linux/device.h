@@ -69,6 +69,8 @@ struct netdev_kdp {
                                  * 'up'.  Written under the mutex.  A thread
                                  * that takes the mutex to read the rest may
                                  * read this before. */
+    atomic_int mtu;             /* The MTU if 'known', or -1 to ask the stock
+                                 * class.  Written under the mutex. */
     int32_t nsid;               /* Namespace to look it up in, before ours. */
     uint64_t carrier_base;      /* Kernel's count of carrier changes when the
                                  * device was first seen. */

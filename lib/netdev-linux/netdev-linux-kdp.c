@@ -128,6 +128,15 @@ netdev_kdp_get_etheraddr(const struct netdev *netdev, struct eth_addr *mac)
 static int
 netdev_kdp_get_mtu(const struct netdev *netdev, int *mtup)
 {
+    int mtu;
+
+    /* Whenever Open vSwitch adds a port, it reads the MTU of all ports of the
+     * bridge. */
+    atomic_read_relaxed(&netdev_kdp_cast(netdev)->mtu, &mtu);
+    if (mtu >= 0) {
+        *mtup = mtu;
+        return 0;
+    }
     netdev_kdp_state_resolve(netdev);
     return kdp_stock_netdev_linux_class.get_mtu(netdev, mtup);
 }
@@ -329,6 +338,7 @@ netdev_kdp_set_mtu(struct netdev *netdev, int mtu)
     start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.set_mtu(netdev, mtu);
     kdp_rtnl_end(KDP_RTNL_SET_MTU, start);
+    netdev_kdp_state_mtu_set(netdev_kdp_cast(netdev));
     kdp_links_catch_up();
     return error;
 }

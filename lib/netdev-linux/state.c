@@ -117,14 +117,26 @@ netdev_kdp_take_hwaddr(struct netdev_kdp *dev, const struct link_info *link)
     dev->up.ether_addr_error = ether ? 0 : EINVAL;
 }
 
-/* Updates 'known', which says whether the callbacks may answer. */
+/* Updates 'known', which says whether the callbacks may answer, and what is
+ * read without the mutex. */
 static void
 netdev_kdp_update_known(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
 {
     bool known = !dev->unresolved && dev->up.cache_valid & VALID_IFINDEX;
+    bool has_mtu = (known && dev->up.cache_valid & VALID_MTU
+                    && !dev->up.netdev_mtu_error);
 
     atomic_store_relaxed(&dev->known, known);
+    atomic_store_relaxed(&dev->mtu, has_mtu ? dev->up.mtu : -1);
+}
+
+void
+netdev_kdp_state_mtu_set(struct netdev_kdp *dev)
+{
+    ovs_mutex_lock(&dev->up.mutex);
+    netdev_kdp_update_known(dev);
+    ovs_mutex_unlock(&dev->up.mutex);
 }
 
 /* True if a callback returns something else after the device, which is

@@ -56,6 +56,9 @@ void netdev_kdp_state_attach(struct netdev_kdp *dev,
                              const struct link_info *link);
 void netdev_kdp_state_detach(struct netdev_kdp *dev);
 
+/* To be called after the stock class has set the MTU of 'dev'. */
+void netdev_kdp_state_mtu_set(struct netdev_kdp *dev);
+
 /* Looks 'netdev' up in the table again if it is unresolved.  The caller holds
  * no lock.
  *

@@ -8,6 +8,7 @@
 #include <config.h>
 #include "netdev-linux/netdev-linux-kdp.h"
 
+#include <errno.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,10 +101,9 @@ an_answer_takes_the_lock_once(void **state)
     enum netdev_features features;
     enum netdev_flags flags;
     struct eth_addr mac;
-    int mtu, n;
+    int n;
 
     ASSERT_LOCKS(1, OK(netdev_get_etheraddr(netdev, &mac)));
-    ASSERT_LOCKS(1, OK(netdev_get_mtu(netdev, &mtu)));
     ASSERT_LOCKS(1, assert_int_equal(netdev_get_ifindex(netdev), A));
     ASSERT_LOCKS(1, OK(netdev_get_flags(netdev, &flags)));
     ASSERT_LOCKS(1, OK(netdev_get_addr_list(netdev, &addrs, &masks, &n)));
@@ -118,6 +118,27 @@ an_answer_takes_the_lock_once(void **state)
     ASSERT_LOCKS(2, netdev_get_features(netdev, &features, NULL, NULL, NULL));
     ASSERT_LOCKS(2, netdev_get_status(netdev, &status));
     smap_destroy(&status);
+}
+
+/* The MTU of each port of a bridge is read whenever a port is added: with
+ * thousands of ports, millions of times at a start. */
+static void
+the_mtu_takes_no_lock(void **state)
+{
+    struct netdev *netdev = *state;
+    int mtu;
+
+    ASSERT_LOCKS(0, OK(netdev_get_mtu(netdev, &mtu)));
+    assert_int_equal(mtu, 1500);
+
+    /* Our own change is seen at once (L4), the kernel's after its event. */
+    OK(netdev_set_mtu(netdev, 1400));
+    ASSERT_LOCKS(0, OK(netdev_get_mtu(netdev, &mtu)));
+    assert_int_equal(mtu, 1400);
+    OK(unit_link_set_mtu(own, A, 1300));
+    unit_wait_until((netdev_run(), mtu_of(netdev) == 1300));
+    OK(unit_link_del(own, A));
+    unit_wait_until((netdev_run(), netdev_get_mtu(netdev, &mtu) == ENODEV));
 }
 
 /* The bridge turns on each of its ports. */
@@ -196,6 +217,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, setup_known, teardown_known)
         TEST(an_answer_takes_the_lock_once),
+        TEST(the_mtu_takes_no_lock),
         TEST(flags_that_are_set_are_not_set_again),
         TEST(what_no_answer_shows_wakes_nobody),
     };

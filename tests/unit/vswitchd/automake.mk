@@ -3,7 +3,8 @@
 unit_tests += \
 	tests/unit/vswitchd/test-build-info \
 	tests/unit/vswitchd/test-entropy \
-	tests/unit/vswitchd/test-port-stats
+	tests/unit/vswitchd/test-port-stats \
+	tests/unit/vswitchd/test-port-types
 
 tests_unit_vswitchd_test_build_info_SOURCES = \
 	tests/unit/vswitchd/test-build-info.c $(unit_common)
@@ -18,6 +19,12 @@ tests_unit_vswitchd_test_port_stats_SOURCES = \
 	$(unit_common)
 tests_unit_vswitchd_test_port_stats_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=ofputil_append_port_stat
+
+tests_unit_vswitchd_test_port_types_SOURCES = \
+	tests/unit/vswitchd/test-port-types.c vswitchd/port-types.c \
+	$(unit_common)
+tests_unit_vswitchd_test_port_types_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=dpif_port_open_type
 
 # How the daemon was built, and what it takes.
 TESTS += \
