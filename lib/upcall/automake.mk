@@ -4,8 +4,6 @@ EXTRA_DIST += lib/upcall/README.md
 lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-age.c \
 	lib/upcall/upcall-age.h \
-	lib/upcall/upcall-buffers.c \
-	lib/upcall/upcall-buffers.h \
 	lib/upcall/upcall-channel.c \
 	lib/upcall/upcall-channel.h \
 	lib/upcall/upcall-clock.h \

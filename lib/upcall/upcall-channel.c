@@ -442,10 +442,6 @@ upcall_channel_is_idle(const struct upcall_channel *channel)
     return !backlog && !(owner & UPCALL_MAX_HANDLERS) && !ahead;
 }
 
-/* The least memory that the kernel charges a socket for an upcall: a socket
- * buffer, and the smallest block of memory for its data and overhead. */
-#define UPCALL_MEM_MIN 512
-
 /* Upcalls that may have been taken from a socket but not been counted or
  * processed yet.  Open vSwitch takes at most 64 before it processes them: the
  * upcalls of one read may not be counted yet, and the upcalls of one batch not

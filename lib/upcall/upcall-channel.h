@@ -227,6 +227,10 @@ struct upcall_channel {
  * 0. */
 #define UPCALL_TOKEN_HELD 1
 
+/* The least memory that the kernel charges a socket for an upcall: a socket
+ * buffer, and the smallest block of memory for its data and overhead. */
+#define UPCALL_MEM_MIN 512
+
 /* The most queues of a port.  More queues than handlers are of no use. */
 #define UPCALL_MAX_QUEUES 64
 

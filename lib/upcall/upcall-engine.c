@@ -8,9 +8,10 @@
 #include <linux/netlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "upcall/upcall-buffers.h"
+#include "ovs/compat-daemon.h"
 #include "util.h"
 
 /* How often the engine "io_uring" repeats a submission that the kernel refused
@@ -40,11 +41,42 @@ engine_cast(struct upcall_engine *engine)
     return CONTAINER_OF(engine, struct engine, up);
 }
 
+/* Maps 'size' bytes for messages, or returns NULL with errno set.
+ *
+ * Nearly all of the buffers' pages are never touched, because most upcalls are
+ * small.  With huge pages, memory would back them nevertheless, 4 MB for each
+ * handler, because the first page of each buffer is used.
+ *
+ * Under --mlockall the kernel backs a mapping with memory at once, 5 MB for
+ * each handler, unless the mapping cannot be accessed.  So the buffers are
+ * mapped without access, and get access after they are unlocked. */
+static void *
+map_buffers(size_t size)
+{
+    void *buffers = mmap(NULL, size, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (buffers == MAP_FAILED) {
+        return NULL;
+    }
+
+    /* Fails where the kernel has no huge pages. */
+    madvise(buffers, size, MADV_NOHUGEPAGE);
+    if (ovs_compat_memory_locked()) {
+        munlock(buffers, size);
+    }
+    if (mprotect(buffers, size, PROT_READ | PROT_WRITE)) {
+        munmap(buffers, size);
+        return NULL;
+    }
+    return buffers;
+}
+
 static int
 engine_create(const struct upcall_engine_class *class, unsigned int n_msgs,
               struct engine **enginep)
 {
-    char *buffers = upcall_buffers_map(n_msgs, UPCALL_MSG_SIZE);
+    char *buffers = map_buffers(n_msgs * UPCALL_MSG_SIZE);
     struct engine *engine;
 
     if (!buffers) {
@@ -75,7 +107,7 @@ engine_create(const struct upcall_engine_class *class, unsigned int n_msgs,
 static void
 engine_destroy(struct engine *engine)
 {
-    upcall_buffers_unmap(engine->buffers, engine->n_msgs, UPCALL_MSG_SIZE);
+    munmap(engine->buffers, engine->n_msgs * UPCALL_MSG_SIZE);
     free(engine->msgs);
     free(engine->iovs);
     free(engine->sources);
@@ -128,6 +160,15 @@ engine_recv(struct engine *engine, struct upcall_read *read,
     return n_calls;
 }
 
+static void
+swap_msgs(struct engine *engine, unsigned int a, unsigned int b)
+{
+    struct mmsghdr tmp = engine->msgs[a];
+
+    engine->msgs[a] = engine->msgs[b];
+    engine->msgs[b] = tmp;
+}
+
 /* Stores the messages of 'read', which are in places from 'first' on, in
  * 'rx', and moves them to the places in use.  Returns the end of 'rx'. */
 static struct upcall_rx *
@@ -135,16 +176,15 @@ engine_take(struct engine *engine, const struct upcall_read *read,
             unsigned int first, struct upcall_rx *rx)
 {
     for (unsigned int i = 0; i < read->n; i++) {
-        struct mmsghdr *msg = &engine->msgs[engine->n_used++];
-        struct mmsghdr taken = engine->msgs[first + i];
-        const struct sockaddr_nl *source = taken.msg_hdr.msg_name;
+        const struct mmsghdr *msg = &engine->msgs[engine->n_used];
+        const struct sockaddr_nl *source;
 
-        engine->msgs[first + i] = *msg;
-        *msg = taken;
-        rx->data = taken.msg_hdr.msg_iov->iov_base;
+        swap_msgs(engine, engine->n_used++, first + i);
+        source = msg->msg_hdr.msg_name;
+        rx->data = msg->msg_hdr.msg_iov->iov_base;
         rx->source = source->nl_pid;
-        rx->len = taken.msg_len;
-        rx->truncated = taken.msg_hdr.msg_flags & MSG_TRUNC;
+        rx->len = msg->msg_len;
+        rx->truncated = msg->msg_hdr.msg_flags & MSG_TRUNC;
         rx++;
     }
     return rx;
@@ -199,12 +239,12 @@ const struct upcall_engine_class upcall_engine_epoll = {
 
 /* "io_uring": reads several channels with one system call.
  *
- * Each message is one recvmsg request.  The requests of a read are linked:
- * the kernel carries them out one after the other, and cancels the rest when
- * one fails, with EAGAIN when the socket is empty.  They are marked
- * MSG_DONTWAIT, so that none outlives the call: it would take a message that
- * belongs to another handler by then.  After an overrun, recvmmsg() carries
- * out the rest of the read.
+ * Each message is one recvmsg request.  The requests are marked MSG_DONTWAIT,
+ * so the kernel carries each one out as it takes it, in order, and none
+ * outlives the call: it would take a message that belongs to another handler
+ * by then.  A request that finds the socket empty costs about half a
+ * microsecond.  So where few messages are expected, there are few requests,
+ * and recvmmsg() reads the rest if there is one.
  *
  * If the kernel accepts no requests at all, although it did when the engine
  * was probed, the reads fail, and the next batch begins with a new ring: the
@@ -271,18 +311,25 @@ engine_uring_begin(struct upcall_engine *engine_)
     }
 }
 
+/* The number of requests for 'read'. */
+static unsigned int
+n_requests(const struct upcall_read *read)
+{
+    /* One more finds the socket empty. */
+    return (read->expected ? MIN(read->expected + 1, read->max) : read->max);
+}
+
 /* Prepares the requests of 'read', whose first message is in place 'first'. */
 static void
 engine_uring_prepare(struct engine *engine, const struct upcall_read *read,
                      unsigned int first)
 {
-    for (unsigned int i = 0; i < read->max; i++) {
+    for (unsigned int i = 0; i < n_requests(read); i++) {
         struct mmsghdr *msg = &engine->msgs[first + i];
         struct io_uring_sqe *sqe = io_uring_get_sqe(&engine->ring);
 
         msg->msg_len = -ECANCELED;
         io_uring_prep_recvmsg(sqe, read->fd, &msg->msg_hdr, MSG_DONTWAIT);
-        io_uring_sqe_set_flags(sqe, i + 1 < read->max ? IOSQE_IO_LINK : 0);
         io_uring_sqe_set_data64(sqe, first + i);
     }
 }
@@ -319,26 +366,28 @@ engine_uring_submit(struct engine *engine, unsigned int n)
 }
 
 /* Accounts for the requests of 'read', whose first message is in place
- * 'first'.  Returns the number of system calls that it made. */
+ * 'first', and reads the rest, if there are more messages than expected.
+ * Returns the number of system calls that it made. */
 static unsigned int
 engine_uring_complete(struct engine *engine, struct upcall_read *read,
                       unsigned int first)
 {
-    int result = 0;
+    for (unsigned int i = 0; i < n_requests(read); i++) {
+        int result = engine->msgs[first + i].msg_len;
 
-    while (read->n < read->max
-           && (result = engine->msgs[first + read->n].msg_len) >= 0) {
-        read->n++;
+        read->empty = result == -EAGAIN;
+        if (result >= 0) {
+            swap_msgs(engine, first + read->n++, first + i);
+        } else if (result == -ENOBUFS) {
+            read->overruns++;
+        } else if (result == -ECANCELED) {
+            read->error = engine->error;
+        } else if (result != -EAGAIN) {
+            read->error = -result;
+        }
     }
-    if (result == -ECANCELED) {
-        read->error = engine->error ? engine->error : ECANCELED;
-    } else if (result < 0) {
-        return (read_fail(read, -result)
-                ? engine_recv(engine, read, first) : 0);
-    } else {
-        read->empty = false;
-    }
-    return 0;
+    return (read->n == n_requests(read) && read->n < read->max
+            ? engine_recv(engine, read, first) : 0);
 }
 
 static unsigned int
@@ -353,11 +402,13 @@ engine_uring_read(struct upcall_engine *engine_, struct upcall_read *reads,
         read_init(&reads[i]);
         reads[i].error = engine->error;
         if (!engine->error) {
-            engine_uring_prepare(engine, &reads[i], first + n);
-            n += reads[i].max;
+            engine_uring_prepare(engine, &reads[i], first);
+            first += reads[i].max;
+            n += n_requests(&reads[i]);
         }
     }
     n_calls = engine_uring_submit(engine, n);
+    first = engine->n_used;
     for (size_t i = 0; n && i < n_reads; i++) {
         n_calls += engine_uring_complete(engine, &reads[i], first);
         rx = engine_take(engine, &reads[i], first, rx);

@@ -10,7 +10,6 @@
  * channel on its list, and the handler that took the channel over would share
  * the link. */
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -35,12 +34,6 @@ static inline void
 upcall_fifo_uninit(struct upcall_fifo *fifo)
 {
     free(fifo->ring);
-}
-
-static inline bool
-upcall_fifo_is_empty(const struct upcall_fifo *fifo)
-{
-    return !fifo->n;
 }
 
 /* Makes room for one more. */

@@ -14,16 +14,12 @@
  * out. */
 BUILD_ASSERT_DECL(UPCALL_SHED_MAX / UPCALL_SHED_PRICE < UPCALL_BATCH);
 
-/* The least memory of an upcall in the kernel: a socket buffer and the
- * smallest block of memory that holds its head. */
-#define MEM_MIN 512
-
 /* Updates the mean memory of an upcall with 'n' upcalls that took 'bytes'. */
 static void
 learn(struct upcall_channel *channel, unsigned int n, int64_t bytes)
 {
     if (n && bytes > 0) {
-        uint32_t mem = MAX(MEM_MIN, bytes / n);
+        uint32_t mem = MAX(UPCALL_MEM_MIN, bytes / n);
 
         channel->msg_mem = (channel->msg_mem
                             ? (channel->msg_mem * UINT64_C(3) + mem) / 4

@@ -3,18 +3,17 @@
 /* Memory for messages: only what was written takes memory. */
 
 #include <config.h>
-#include "upcall/upcall-buffers.h"
+#include "upcall/upcall-engine.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/kernel-messages.h"
 #include "harness/unit.h"
+#include "upcall/upcall-channel.h"
 #include "util.h"
-
-#define N_MSGS 63
-#define MSG_SIZE (80 * 1024)
 
 /* Stores in 'flags' what the kernel says of the mapping that has 'address', in
  * two letters each (proc(5), "VmFlags"). */
@@ -43,20 +42,30 @@ get_flags(const void *address, char *flags, size_t size)
 static void
 buffers_do_not_become_huge_pages(void **state OVS_UNUSED)
 {
-    char *buffers = upcall_buffers_map(N_MSGS, MSG_SIZE);
+    struct upcall_channel *channel;
+    struct upcall_engine *engine;
+    struct upcall_read read;
+    struct upcall_rx rx;
+    int sender = unit_sender_open();
     char flags[256];
 
-    assert_non_null(buffers);
-    get_flags(buffers, flags, sizeof flags);
+    assert_int_equal(upcall_channel_create(&channel), 0);
+    assert_int_equal(upcall_engine_epoll.create(UPCALL_BATCH, &engine), 0);
+    unit_send_upcall(sender, channel->pid, 1);
+    read = (struct upcall_read) {
+        .fd = upcall_channel_fd(channel), .max = 1,
+    };
+    engine->class->read(engine, &read, 1, &rx);
+    assert_int_equal(read.n, 1);
+    get_flags(rx.data, flags, sizeof flags);
     if (access("/sys/kernel/mm/transparent_hugepage", F_OK)) {
         print_message("the kernel has no transparent huge pages\n");
     } else {
         assert_non_null(strstr(flags, " nh"));
     }
-    for (size_t i = 0; i < N_MSGS; i++) {
-        buffers[i * MSG_SIZE] = 1;
-    }
-    upcall_buffers_unmap(buffers, N_MSGS, MSG_SIZE);
+    engine->class->destroy(engine);
+    upcall_channel_unref(channel);
+    close(sender);
 }
 
 int
