@@ -66,25 +66,6 @@ static const struct nl_attr_policy qdisc_policy[] = {
     [TCA_KIND] = { .type = MNL_TYPE_NUL_STRING, .required = true },
 };
 
-const char *
-link_msg_type_name(enum link_msg_type type)
-{
-    switch (type) {
-    case LINK_MSG_NEWLINK: return "RTM_NEWLINK";
-    case LINK_MSG_DELLINK: return "RTM_DELLINK";
-    case LINK_MSG_NEWADDR: return "RTM_NEWADDR";
-    case LINK_MSG_DELADDR: return "RTM_DELADDR";
-    case LINK_MSG_NEWNSID: return "RTM_NEWNSID";
-    case LINK_MSG_DELNSID: return "RTM_DELNSID";
-    case LINK_MSG_NEWQDISC: return "RTM_NEWQDISC";
-    case LINK_MSG_DELQDISC: return "RTM_DELQDISC";
-    case LINK_MSG_NEWTCLASS: return "RTM_NEWTCLASS";
-    case LINK_MSG_DELTCLASS: return "RTM_DELTCLASS";
-    case LINK_N_MSGS: break;
-    }
-    OVS_NOT_REACHED();
-}
-
 /* Parses the attributes of 'nlh' that follow a header of 'hdrlen' bytes. */
 static int
 link_msg_attrs(const struct nlmsghdr *nlh, size_t hdrlen,

@@ -147,9 +147,6 @@ struct link_msg {
     };
 };
 
-/* "RTM_NEWLINK" and so on. */
-const char *link_msg_type_name(enum link_msg_type);
-
 /* Parses the message in the 'len' bytes at 'msg', which must be aligned for a
  * struct nlmsghdr.  Returns 0 and fills '*out', EINVAL if the message is
  * malformed, or ENOMSG if it is of another type.  After an error the content

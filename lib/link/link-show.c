@@ -3,7 +3,6 @@
 #include <config.h>
 #include "link/link-show.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "sset.h"
+#include "unixctl/fields.h"
 #include "util.h"
 
 bool
@@ -71,71 +71,62 @@ link_switch_id_to_string(const struct link_info *link)
     return link_bytes_to_string(link->switch_id, link->switch_id_len, "");
 }
 
-static const char *
-link_reason_name(enum link_reason reason)
-{
-    switch (reason) {
-    case LINK_REASON_START: return "start";
-    case LINK_REASON_LOSS: return "loss";
-    case LINK_REASON_NAMESPACE: return "namespace";
-    case LINK_REASON_ASKED: return "asked";
-    case LINK_N_REASONS: break;
-    }
-    OVS_NOT_REACHED();
-}
+/* Statistics. */
 
-/* "newlink" for LINK_MSG_NEWLINK and so on.  The caller frees it. */
-static char *
-link_event_name(enum link_msg_type type)
-{
-    char *name = xstrdup(link_msg_type_name(type) + strlen("RTM_"));
+static const char *const event_names[LINK_N_MSGS] = {
+    [LINK_MSG_NEWLINK] = "newlink",
+    [LINK_MSG_DELLINK] = "dellink",
+    [LINK_MSG_NEWADDR] = "newaddr",
+    [LINK_MSG_DELADDR] = "deladdr",
+    [LINK_MSG_NEWNSID] = "newnsid",
+    [LINK_MSG_DELNSID] = "delnsid",
+    [LINK_MSG_NEWQDISC] = "newqdisc",
+    [LINK_MSG_DELQDISC] = "delqdisc",
+    [LINK_MSG_NEWTCLASS] = "newtclass",
+    [LINK_MSG_DELTCLASS] = "deltclass",
+};
 
-    for (char *p = name; *p; p++) {
-        *p = tolower((unsigned char) *p);
-    }
-    return name;
-}
+static const char *const reason_names[LINK_N_REASONS] = {
+    [LINK_REASON_START] = "start",
+    [LINK_REASON_LOSS] = "loss",
+    [LINK_REASON_NAMESPACE] = "namespace",
+    [LINK_REASON_ASKED] = "asked",
+};
+
+#define COUNT(...) FIELD(struct link_listener_stats, __VA_ARGS__)
+#define COUNTS(...) FIELD_OF_COUNTS(struct link_listener_stats, __VA_ARGS__)
+static const struct field stats_fields[] = {
+    COUNTS(events, event_names, "events"),
+    COUNT(events_other, "events_other", "other"),
+    FIELD_OF_LINE("  skipped"),
+    COUNT(malformed, "malformed", "malformed"),
+    COUNT(ignored_foreign, "ignored_foreign", "foreign"),
+    COUNT(ignored_port, "ignored_port", "bridge ports"),
+    COUNT(ignored_sender, "ignored_sender", "sender"),
+    COUNT(ignored_own, "ignored_own", "own"),
+    FIELD_OF_LINE("  losses"),
+    COUNT(overruns, "overruns", "overruns"),
+    COUNT(lost, "lost", "lost"),
+    COUNT(truncated, "truncated", "truncated"),
+    COUNT(drained, "drained", "drained"),
+    FIELD_OF_LINE("  resyncs"),
+    COUNT(resyncs, "resyncs", ""),
+    COUNT(interrupted, "interrupted", "dumps interrupted"),
+    COUNT(failed, "failed", "failed"),
+    COUNT(refused, "refused", "refused"),
+    FIELD_OF_LINE("  time of resyncs (us)"),
+    COUNT(resync_last, "resync_last", "last"),
+    COUNT(resync_max, "resync_max", "longest"),
+    COUNT(resync_total, "resync_total", "total"),
+    FIELD_OF_LINE("  requests under RTNL"),
+    COUNTS(rtnl, reason_names, "rtnl"),
+    COUNT(nsid_requests, "nsid_requests", "without:"),
+    FIELD_OF_LINE("  time of requests under RTNL (us)"),
+    COUNTS(rtnl_us, reason_names, "rtnl_us"),
+    { .type = FIELD_END }
+};
 
 /* Text. */
-
-static void
-link_show_stats_text(const struct link_listener_stats *stats, struct ds *s)
-{
-    ds_put_cstr(s, "  events:");
-    for (int i = 0; i < LINK_N_MSGS; i++) {
-        char *name = link_event_name(i);
-
-        ds_put_format(s, " %s %"PRIu64",", name, stats->events[i]);
-        free(name);
-    }
-    ds_put_format(s, " other %"PRIu64"\n", stats->events_other);
-    ds_put_format(s, "  skipped: malformed %"PRIu64", foreign %"PRIu64
-                  ", bridge ports %"PRIu64", sender %"PRIu64", own %"PRIu64
-                  "\n", stats->malformed, stats->ignored_foreign,
-                  stats->ignored_port, stats->ignored_sender,
-                  stats->ignored_own);
-    ds_put_format(s, "  losses: overruns %"PRIu64" (lost %"PRIu64
-                  "), truncated %"PRIu64", drained %"PRIu64"\n",
-                  stats->overruns, stats->lost, stats->truncated,
-                  stats->drained);
-    ds_put_format(s, "  resyncs: %"PRIu64" (us: last %"PRIu64", longest %"
-                  PRIu64", total %"PRIu64"), dumps interrupted %"PRIu64
-                  ", failed %"PRIu64", refused %"PRIu64"\n", stats->resyncs,
-                  stats->resync_last, stats->resync_max, stats->resync_total,
-                  stats->interrupted, stats->failed, stats->refused);
-    ds_put_cstr(s, "  requests under RTNL:");
-    for (int i = 0; i < LINK_N_REASONS; i++) {
-        ds_put_format(s, " %s %"PRIu64",", link_reason_name(i),
-                      stats->rtnl[i]);
-    }
-    ds_put_format(s, " without: %"PRIu64"\n", stats->nsid_requests);
-    ds_put_cstr(s, "  time of requests under RTNL (us):");
-    for (int i = 0; i < LINK_N_REASONS; i++) {
-        ds_put_format(s, "%s %s %"PRIu64, i ? "," : "", link_reason_name(i),
-                      stats->rtnl_us[i]);
-    }
-    ds_put_char(s, '\n');
-}
 
 static void
 link_show_lag_text(const struct link_listener *listener, struct ds *s)
@@ -225,7 +216,7 @@ link_show_text(const struct link_listener *listener, int32_t nsid,
     if (nsid == LINK_NSID_ALL) {
         link_listener_get_stats(listener, &stats);
         link_show_lag_text(listener, s);
-        link_show_stats_text(&stats, s);
+        fields_put_lines(s, "  events", stats_fields, &stats);
     }
     ds_put_format(s, "  %-11s %8s %10s %12s %9s %8s %s\n", "namespace",
                   "entries", "buckets", "events", "overruns", "resyncs",
@@ -247,57 +238,6 @@ static void
 put_integer(struct json *json, const char *name, long long int value)
 {
     json_object_put(json, name, json_integer_create(value));
-}
-
-static struct json *
-link_show_stats_json(const struct link_listener_stats *stats)
-{
-    struct json *json = json_object_create();
-    struct json *events = json_object_create();
-    struct json *rtnl = json_object_create();
-    struct json *rtnl_us = json_object_create();
-
-    for (int i = 0; i < LINK_N_MSGS; i++) {
-        char *name = link_event_name(i);
-
-        put_integer(events, name, stats->events[i]);
-        free(name);
-    }
-    for (int i = 0; i < LINK_N_REASONS; i++) {
-        put_integer(rtnl, link_reason_name(i), stats->rtnl[i]);
-        put_integer(rtnl_us, link_reason_name(i), stats->rtnl_us[i]);
-    }
-    json_object_put(json, "events", events);
-    json_object_put(json, "rtnl", rtnl);
-    json_object_put(json, "rtnl_us", rtnl_us);
-
-    const struct {
-        const char *name;
-        uint64_t value;
-    } counters[] = {
-        { "events_other", stats->events_other },
-        { "malformed", stats->malformed },
-        { "ignored_foreign", stats->ignored_foreign },
-        { "ignored_own", stats->ignored_own },
-        { "ignored_port", stats->ignored_port },
-        { "ignored_sender", stats->ignored_sender },
-        { "overruns", stats->overruns },
-        { "lost", stats->lost },
-        { "truncated", stats->truncated },
-        { "drained", stats->drained },
-        { "resyncs", stats->resyncs },
-        { "interrupted", stats->interrupted },
-        { "failed", stats->failed },
-        { "refused", stats->refused },
-        { "resync_last", stats->resync_last },
-        { "resync_max", stats->resync_max },
-        { "resync_total", stats->resync_total },
-        { "nsid_requests", stats->nsid_requests },
-    };
-    for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
-        put_integer(json, counters[i].name, counters[i].value);
-    }
-    return json;
 }
 
 static struct json *
@@ -435,7 +375,7 @@ link_show_json(const struct link_listener *listener, int32_t nsid)
     free(ns);
 
     link_listener_get_stats(listener, &stats);
-    struct json *json = link_show_stats_json(&stats);
+    struct json *json = fields_to_json(stats_fields, &stats);
     link_show_lag_json(listener, json);
     json_object_put(json, "namespaces", namespaces);
     return json;

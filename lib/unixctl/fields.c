@@ -63,6 +63,7 @@ field_to_json(const struct field *field, const void *object)
         return array;
     case FIELD_COUNTS:
     case FIELD_TABLE:
+    case FIELD_LINE:
     case FIELD_END:
     default:
         OVS_NOT_REACHED();
@@ -148,7 +149,10 @@ put_texts(struct ds *s, const struct field *field, const void *object,
     for (; field->type != FIELD_END; field++) {
         const void *p = field_member(field, object);
 
-        if (field->type == FIELD_TABLE) {
+        if (field->type == FIELD_LINE) {
+            ds_truncate(s, s->length - 2);
+            ds_put_format(s, "\n%s: ", field->label);
+        } else if (field->type == FIELD_TABLE) {
             put_texts(s, field->table, p, list);
         } else if (field->type == FIELD_COUNTS) {
             for (size_t i = 0; i < field_count(field); i++) {
@@ -178,8 +182,8 @@ fields_put_list(struct ds *s, const struct field *fields, const void *object)
 }
 
 void
-fields_put_line(struct ds *s, const char *title, const struct field *fields,
-                const void *object)
+fields_put_lines(struct ds *s, const char *title, const struct field *fields,
+                 const void *object)
 {
     ds_put_format(s, "%s: ", title);
     fields_put_list(s, fields, object);

@@ -28,6 +28,7 @@ struct json;
 
 enum field_type {
     FIELD_END,                  /* Ends the table. */
+    FIELD_LINE,                 /* Starts a new line of a list. */
     FIELD_BOOL,
     FIELD_SIGNED,               /* Integers of any size. */
     FIELD_UNSIGNED,
@@ -60,6 +61,8 @@ struct field {
 
 #define FIELD_MEMBER(STRUCT, MEMBER)                                    \
     .offset = offsetof(STRUCT, MEMBER), .size = sizeof ((STRUCT *) 0)->MEMBER
+
+#define FIELD_OF_LINE(TITLE) { .type = FIELD_LINE, .label = TITLE }
 
 /* Field MEMBER of STRUCT.  Its name, label, width and unit follow; any but the
  * name may be missing.  An array differs from a pointer in its address. */
@@ -98,8 +101,8 @@ struct json *fields_to_json_array(const struct field *, const void *objects,
 void fields_put_row(struct ds *s, const struct field *, const void *object);
 void fields_put_list(struct ds *s, const struct field *, const void *object);
 
-/* Appends a line that starts with 'title': and lists 'object'. */
-void fields_put_line(struct ds *s, const char *title, const struct field *,
+/* Appends lines, the first of which starts with 'title', that list 'object'. */
+void fields_put_lines(struct ds *s, const char *title, const struct field *,
                      const void *object);
 
 /* Appends the headings, then a line for each of 'n' structures of 'size'

@@ -113,9 +113,9 @@ vport_show_text(const struct vport_table_info *info, struct ds *s)
                   state_name(info), (info->all_namespaces
                                      ? "hears of all namespaces"
                                      : "hears of its own namespace"));
-    fields_put_line(s, "  questions", question_fields, stats);
-    fields_put_line(s, "  events", event_fields, stats);
-    fields_put_line(s, "  losses", loss_fields, stats);
+    fields_put_lines(s, "  questions", question_fields, stats);
+    fields_put_lines(s, "  events", event_fields, stats);
+    fields_put_lines(s, "  losses", loss_fields, stats);
     ds_put_format(s, "  requests: %"PRIu64" (", count_requests(stats));
     fields_put_list(s, ask_fields, stats);
     ds_put_cstr(s, ")\n");

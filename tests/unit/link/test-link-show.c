@@ -173,7 +173,8 @@ text_tells_of_every_namespace(void **state)
                 "asked 0, without: 1");
     assert_line(text, "skipped: malformed 0, foreign 0, bridge ports 0, "
                 "sender 0, own 0");
-    assert_line(text, "losses: overruns 0 (lost 0), truncated 0, drained 0");
+    assert_line(text, "losses: overruns 0, lost 0, truncated 0, drained 0");
+    assert_line(text, "resyncs: 1, dumps interrupted 0, failed 0, refused 0");
     assert_null(strstr(text, "br\"0"));
     free(text);
 

@@ -90,6 +90,14 @@ static const struct field fields[] = {
     { .type = FIELD_END }
 };
 
+static const struct field lines[] = {
+    FIELD(struct outer, u8, NULL, ""),
+    FIELD_OF_LINE("second"),
+    FIELD(struct outer, u16, "u16", "u16"),
+    FIELD(struct outer, u32, "u32", "u32"),
+    { .type = FIELD_END }
+};
+
 static void
 check_json(struct json *json, const char *expected)
 {
@@ -114,6 +122,8 @@ json_has_the_fields_with_a_name(void **state OVS_UNUSED)
                "\"u16\":60000,\"u32\":4200000000,\"u8\":200,\"yes\":true}");
     check_json(fields_to_json_array(around_fields, two, 2, sizeof two[0]),
                "[{\"b\":1},{\"b\":2}]");
+    check_json(fields_to_json(lines, &outer),
+               "{\"u16\":60000,\"u32\":4200000000}");
     check_json(fields_to_json_array(around_fields, NULL, 0, sizeof two[0]),
                "[]");
 }
@@ -135,13 +145,17 @@ text_has_the_fields_with_a_label(void **state OVS_UNUSED)
                                      "        0     0 0   \n"
                                      "        1     0 0   \n");
     ds_clear(&s);
-    fields_put_line(&s, "title", fields, &outer);
+    fields_put_lines(&s, "title", fields, &outer);
     assert_string_equal(
         ds_cstr(&s),
         "title: y yes, n no, only in a list -5, real 3, left abc, "
         "only text text, null -, one 41, two words 42, GiB 1024, neg -7\n");
     ds_clear(&s);
-    fields_put_line(&s, "none", around_fields, &outer.around);
+    fields_put_lines(&s, "first", lines, &outer);
+    assert_string_equal(ds_cstr(&s),
+                        "first: 200\nsecond: u16 60000, u32 4200000000\n");
+    ds_clear(&s);
+    fields_put_lines(&s, "none", around_fields, &outer.around);
     assert_string_equal(ds_cstr(&s), "none: \n");
     ds_destroy(&s);
 }
