@@ -29,8 +29,6 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/flow-operate.h \
 	lib/dpif-netlink/flow-ports.c \
 	lib/dpif-netlink/flow-ports.h \
-	lib/dpif-netlink/flow-show.c \
-	lib/dpif-netlink/flow-show.h \
 	lib/dpif-netlink/flow-stale.c \
 	lib/dpif-netlink/flow-stale.h \
 	lib/dpif-netlink/flow-stats.h \

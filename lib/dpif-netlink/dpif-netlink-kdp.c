@@ -18,7 +18,6 @@
 #include "dpif-netlink/flow-engine.h"
 #include "dpif-netlink/flow-offload.h"
 #include "dpif-netlink/flow-operate.h"
-#include "dpif-netlink/flow-show.h"
 #include "dpif-netlink/forward.h"
 #include "dpif-netlink/ports.h"
 #include "dpif-netlink/settings.h"
@@ -635,7 +634,7 @@ dpif_kdp_offload_stats_get(struct dpif *dpif,
 {
     struct kdp_flow_engine *engine = dpif_kdp_engine(dpif);
 
-    return engine ? kdp_flow_show_stats(engine, stats) : EOPNOTSUPP;
+    return engine ? show_offload_stats(engine, stats) : EOPNOTSUPP;
 }
 
 static int
@@ -787,7 +786,6 @@ dpif_netlink_kdp_register(void)
     show_register();
     kdp_diagnose_register();
     upcall_counters_source_register();
-    kdp_flow_show_register();
     kdp_flow_api_register();
     check_offload();
     error = dp_unregister_provider(kdp_dpif_type);

@@ -10,7 +10,7 @@
 #include "dpif-netlink/datapaths.h"
 #include "dpif-netlink/flow-engine.h"
 #include "dpif-netlink/flow-offload.h"
-#include "dpif-netlink/flow-show.h"
+#include "dpif-netlink/show.h"
 #include "odp-netlink.h"
 #include "tc/tc-prepare.h"
 #include "util.h"
@@ -110,7 +110,7 @@ add_figures(struct kdp_datapath *dp, void *figures_)
     struct figures *figures = figures_;
 
     if (engine && figures->error && !strcmp(dp->name, figures->name)) {
-        figures->error = kdp_flow_show_stats(engine, figures->stats);
+        figures->error = show_offload_stats(engine, figures->stats);
     }
 }
 

@@ -20,7 +20,7 @@
  *      flow-ports.h    the ports of the engine
  *      flow-meters.h   meters that flows name
  *      flow-offload.h  life cycle and settings
- *      flow-show.h     commands
+ *      show.h          commands
  *      flow-api.h      questions of devices about datapaths
  *
  * A datapath has an engine from the first time that other_config:hw-offload is

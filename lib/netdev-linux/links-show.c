@@ -249,51 +249,35 @@ show_json(int32_t nsid)
     return json;
 }
 
-/* Without links of our own, replies with an error and returns false. */
-static bool
-check_enabled(struct unixctl_conn *conn)
+/* Without links of our own, returns an error message that the caller must
+ * free. */
+static char *
+check_enabled(void)
 {
-    if (!kdp_links_enabled()) {
-        unixctl_command_reply_error(conn, "links are not kept: the daemon "
-                                    "runs on stock providers, or listening "
-                                    "to their events failed");
-        return false;
-    }
-    return true;
+    return (kdp_links_enabled() ? NULL
+            : xstrdup("links are not kept: the daemon runs on stock "
+                      "providers, or listening to their events failed"));
 }
 
-static void
-link_table_show(struct unixctl_conn *conn, int argc, const char *argv[],
+static char *
+link_table_show(const char *netns, struct ds *text, struct json **json,
                 void *aux OVS_UNUSED)
 {
-    struct ds s = DS_EMPTY_INITIALIZER;
     int32_t nsid = LINK_NSID_ALL;
-    const char *netns;
-    bool json;
-    char *error;
+    char *error = check_enabled();
 
-    if (!check_enabled(conn)) {
-        return;
-    }
-    error = show_args_parse(argc, argv, "NETNS", &json, &netns);
     if (!error && netns
         && !link_show_parse_nsid(kdp_links_listener(), netns, &nsid)) {
         error = xasprintf("%s: no network namespace of that id is known; "
                           "expected \"local\" or one of the numbers that "
                           "\"link-table/show\" lists", netns);
     }
-    if (error) {
-        unixctl_command_reply_error(conn, error);
-        free(error);
-        return;
+    if (!error && json) {
+        *json = show_json(nsid);
+    } else if (!error) {
+        show_text(nsid, text);
     }
-    if (json) {
-        show_args_put_json(&s, show_json(nsid));
-    } else {
-        show_text(nsid, &s);
-    }
-    unixctl_command_reply(conn, ds_cstr(&s));
-    ds_destroy(&s);
+    return error;
 }
 
 /* link-table/resync. */
@@ -302,17 +286,22 @@ static void
 link_table_resync(struct unixctl_conn *conn, int argc OVS_UNUSED,
                   const char *argv[] OVS_UNUSED, void *aux OVS_UNUSED)
 {
-    if (check_enabled(conn)) {
+    char *error = check_enabled();
+
+    if (error) {
+        unixctl_command_reply_error(conn, error);
+    } else {
         link_listener_resync(kdp_links_listener());
         unixctl_command_reply(conn, NULL);
     }
+    free(error);
 }
 
 void
 kdp_links_show_register(void)
 {
-    unixctl_command_register("link-table/show", "[--format text|json] [NETNS]",
-                             0, 3, link_table_show, NULL);
+    show_args_register("link-table/show", "[--format text|json] [NETNS]",
+                       "NETNS", link_table_show, NULL);
     unixctl_command_register("link-table/resync", "", 0, 0, link_table_resync,
                              NULL);
 }

@@ -8,6 +8,7 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
+#include "unixctl.h"
 #include "util.h"
 
 char *
@@ -37,11 +38,55 @@ show_args_parse(int argc, const char *argv[], const char *what, bool *json,
 }
 
 void
-show_args_put_json(struct ds *s, struct json *json)
+show_args_run(struct unixctl_conn *conn, int argc, const char *argv[],
+              const char *what, show_args_func *func, void *aux)
 {
-    char *string = json_to_string(json, JSSF_PRETTY | JSSF_SORT);
+    struct ds s = DS_EMPTY_INITIALIZER;
+    struct json *json = NULL;
+    const char *arg;
+    bool as_json;
+    char *error;
 
-    ds_put_cstr(s, string);
-    free(string);
+    error = show_args_parse(argc, argv, what, &as_json, &arg);
+    if (!error) {
+        error = func(arg, as_json ? NULL : &s, as_json ? &json : NULL, aux);
+    }
+    if (json) {
+        json_to_ds(json, JSSF_PRETTY | JSSF_SORT, &s);
+    }
+    if (error) {
+        unixctl_command_reply_error(conn, error);
+    } else {
+        unixctl_command_reply(conn, ds_cstr(&s));
+    }
+    free(error);
     json_destroy(json);
+    ds_destroy(&s);
+}
+
+struct show_args_command {
+    const char *what;
+    show_args_func *func;
+    void *aux;
+};
+
+static void
+show_args_cb(struct unixctl_conn *conn, int argc, const char *argv[],
+             void *command_)
+{
+    const struct show_args_command *command = command_;
+
+    show_args_run(conn, argc, argv, command->what, command->func,
+                  command->aux);
+}
+
+void
+show_args_register(const char *name, const char *usage, const char *what,
+                   show_args_func *func, void *aux)
+{
+    struct show_args_command *command = xmalloc(sizeof *command);
+
+    *command = (struct show_args_command) { what, func, aux };
+    unixctl_command_register(name, usage, 0, what ? 3 : 2, show_args_cb,
+                             command);
 }

@@ -101,7 +101,7 @@ struct json *fields_to_json_array(const struct field *, const void *objects,
 void fields_put_row(struct ds *s, const struct field *, const void *object);
 void fields_put_list(struct ds *s, const struct field *, const void *object);
 
-/* Appends lines, the first of which starts with 'title', that list 'object'. */
+/* Appends lines that list 'object'.  The first one starts with 'title'. */
 void fields_put_lines(struct ds *s, const char *title, const struct field *,
                      const void *object);
 

@@ -8,7 +8,6 @@
 
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
-#include "unixctl.h"
 #include "unixctl/args.h"
 #include "util.h"
 
@@ -104,37 +103,26 @@ findings_collect(struct findings *findings)
     }
 }
 
-static void
-kdp_doctor(struct unixctl_conn *conn, int argc, const char *argv[],
+static char *
+kdp_doctor(const char *arg OVS_UNUSED, struct ds *text, struct json **json,
            void *aux OVS_UNUSED)
 {
-    struct ds s = DS_EMPTY_INITIALIZER;
     struct findings findings;
-    const char *arg;
-    bool json;
-    char *error;
 
-    error = show_args_parse(argc, argv, NULL, &json, &arg);
-    if (error) {
-        unixctl_command_reply_error(conn, error);
-        free(error);
-        return;
-    }
     findings_init(&findings);
     findings_collect(&findings);
     if (json) {
-        show_args_put_json(&s, findings_to_json(&findings));
+        *json = findings_to_json(&findings);
     } else {
-        findings_to_text(&findings, &s);
+        findings_to_text(&findings, text);
     }
     findings_uninit(&findings);
-    unixctl_command_reply(conn, ds_cstr(&s));
-    ds_destroy(&s);
+    return NULL;
 }
 
 void
 findings_register_command(void)
 {
-    unixctl_command_register("kdp/doctor", "[--format text|json]", 0, 2,
-                             kdp_doctor, NULL);
+    show_args_register("kdp/doctor", "[--format text|json]", NULL, kdp_doctor,
+                       NULL);
 }

@@ -8,7 +8,7 @@
 
 #include "dpif-netlink/flow-meters.h"
 #include "dpif-netlink/flow-offload.h"
-#include "dpif-netlink/flow-show.h"
+#include "dpif-netlink/show.h"
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
@@ -967,7 +967,7 @@ statistics_are_those_of_all_threads(void **state)
     run(test);
     put(test, 1, 1);
     unit_dpif_settle(&test->u);
-    assert_int_equal(kdp_flow_show_stats(test->u.engine, &stats), 0);
+    assert_int_equal(show_offload_stats(test->u.engine, &stats), 0);
     for (size_t i = 0; i < stats.size; i++) {
         assert_true(strlen(stats.counters[i].name)
                     < sizeof stats.counters[i].name - 1);

@@ -13,7 +13,6 @@
 #include "dpif-netlink/datapaths.h"
 #include "dpif-netlink/diagnose.h"
 #include "dpif-netlink/dispatch.h"
-#include "dpif-netlink/flow-show.h"
 #include "dpif-netlink/upcall-dest.h"
 #include "fake/dpif-fake.h"
 #include "fake/tc-fake.h"
@@ -451,7 +450,6 @@ main(int argc OVS_UNUSED, char *argv[])
 
     unit_init(argv[0]);
     show_register();
-    kdp_flow_show_register();
     kdp_diagnose_register();
     findings_register_command();
     unixctl_command_register("upcall/show", "", 0, 0, stock_upcall_show, NULL);

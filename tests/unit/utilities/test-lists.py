@@ -90,7 +90,8 @@ class ListsTest(unittest.TestCase):
 
     def test_commands(self):
         commands = set(re.findall(
-            r'unixctl_(?:command_register|override)\(\s*"([^"]+)"', code()))
+            r'(?:unixctl_command_register|unixctl_override|show_args_register)'
+            r'\(\s*"([^"]+)"', code()))
         self.assertIn("upcall/show", commands)
         self.check(listed(section(read(PAGE), "Runtime commands")),
                    commands - SAME_COMMANDS | STOCK_COMMANDS)
