@@ -30,8 +30,6 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-port.h \
 	lib/offload/offload-queue.c \
 	lib/offload/offload-queue.h \
-	lib/offload/offload-read.c \
-	lib/offload/offload-read.h \
 	lib/offload/offload-reader.c \
 	lib/offload/offload-reader.h \
 	lib/offload/offload-rebalance.c \

@@ -21,7 +21,6 @@
 
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
-#include "offload/offload-read.h"
 #include "timeval.h"
 #include "util.h"
 
@@ -196,8 +195,8 @@ show(struct offload_dump *dump, struct offload_flow *flow,
     if (known) {
         show_known(dump, flow, dumped);
     } else {
-        exists = offload_read_flow(dump->offload, flow, &dumped->stats,
-                                   &dumped->in_tc, &dumped->hw);
+        exists = offload_placement_read(dump->offload, flow, &dumped->stats,
+                                        &dumped->in_tc, &dumped->hw);
     }
     if (exists) {
         if (is_useless(flow)) {

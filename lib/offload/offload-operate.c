@@ -10,7 +10,6 @@
 
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
-#include "offload/offload-read.h"
 #include "offload/offload-waiter.h"
 #include "util.h"
 
@@ -293,8 +292,8 @@ read_flow(struct offload *offload, struct offload_op *op)
     find_unclaimed(&pending, ufid_of(op), true, &flow);
     if (flow && flow->life == OFFLOAD_LIFE_PRESENT) {
         flow->n_refs++;
-        found = offload_read_flow(offload, flow, &op->stats, &op->in_tc,
-                                  &op->hw);
+        found = offload_placement_read(offload, flow, &op->stats, &op->in_tc,
+                                       &op->hw);
         if (found && op->type == OFFLOAD_GET) {
             op->result = offload_desc_ref(flow->desc);
         }

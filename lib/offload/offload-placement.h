@@ -51,4 +51,12 @@ void offload_placement_wake_new(struct offload *, const struct offload_flow *);
 void offload_placement_wake_children(struct offload *,
                                      const struct offload_desc *);
 
+/* Reads the copies of a flow.  If a copy is missing, the flow returns to the
+ * kernel, is put into it, or is forgotten.  The lock of the flow's stripe is
+ * released while the kernel and tc are asked. */
+bool offload_placement_read(struct offload *, struct offload_flow *flow,
+                            struct offload_stats *, bool *in_tc,
+                            enum offload_hw *)
+    OVS_REQUIRES(flow->stripe->mutex);
+
 #endif /* lib/offload/offload-placement.h */
