@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 lib_libkdp_a_SOURCES += \
-	lib/dpif-netlink/datapath-diagnose.c \
-	lib/dpif-netlink/datapath-diagnose.h \
 	lib/dpif-netlink/datapath.c \
 	lib/dpif-netlink/datapath.h \
 	lib/dpif-netlink/datapaths.c \
@@ -38,8 +36,6 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/ports.h \
 	lib/dpif-netlink/revalidation.c \
 	lib/dpif-netlink/revalidation.h \
-	lib/dpif-netlink/settings-diagnose.c \
-	lib/dpif-netlink/settings-diagnose.h \
 	lib/dpif-netlink/settings.c \
 	lib/dpif-netlink/settings.h \
 	lib/dpif-netlink/show.c \

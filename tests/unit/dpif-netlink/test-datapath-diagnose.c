@@ -3,50 +3,50 @@
 /* Each finding about a datapath as a whole, from facts that show it. */
 
 #include <config.h>
-#include "dpif-netlink/datapath-diagnose.h"
+#include "dpif-netlink/diagnose.h"
 
 #include "harness/found.h"
 #include "harness/unit.h"
 #include "util.h"
 
-static const struct datapath_facts well = {
+static const struct kdp_diagnose_facts well = {
     .name = "dp", .engine = "epoll", .offload = true, .chains = true,
 };
 
 static void
 diagnose(void **state OVS_UNUSED)
 {
-    struct datapath_facts facts = well;
+    struct kdp_diagnose_facts facts = well;
     struct findings findings;
 
     findings_init(&findings);
-    datapath_diagnose(&facts, &findings);
+    kdp_diagnose_facts(&facts, &findings);
     unit_found_nothing(&findings);
 
     facts.n_restored = 3;
-    datapath_diagnose(&facts, &findings);
+    kdp_diagnose_facts(&facts, &findings);
     unit_found(&findings, 1, "dispatch-changed", "dp: another process changed "
                "how upcalls are dispatched 3 times");
 
     facts = well;
     facts.wanted_engine = "io_uring";
-    datapath_diagnose(&facts, &findings);
+    kdp_diagnose_facts(&facts, &findings);
     unit_found(&findings, 1, "engine-not-used", "\"epoll\" is in use");
     facts.engine = "io_uring";
-    datapath_diagnose(&facts, &findings);
+    kdp_diagnose_facts(&facts, &findings);
     unit_found_nothing(&findings);
 
     /* A wrong one is for those who look at settings. */
     facts.wanted_engine = "poll";
-    datapath_diagnose(&facts, &findings);
+    kdp_diagnose_facts(&facts, &findings);
     unit_found_nothing(&findings);
 
     facts = well;
     facts.chains = false;
-    datapath_diagnose(&facts, &findings);
+    kdp_diagnose_facts(&facts, &findings);
     unit_found(&findings, 1, "offload-chains-missing", "dp: ");
     facts.offload = false;
-    datapath_diagnose(&facts, &findings);
+    kdp_diagnose_facts(&facts, &findings);
     unit_found_nothing(&findings);
     findings_uninit(&findings);
 }

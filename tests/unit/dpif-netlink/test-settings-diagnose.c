@@ -3,7 +3,7 @@
 /* Settings that do nothing are found. */
 
 #include <config.h>
-#include "dpif-netlink/settings-diagnose.h"
+#include "dpif-netlink/diagnose.h"
 
 #include "harness/found.h"
 #include "harness/unit.h"
@@ -19,7 +19,7 @@ look(struct findings *findings, const char *const *settings)
     for (; *settings; settings += 2) {
         smap_add(&config, settings[0], settings[1]);
     }
-    settings_diagnose(&config, findings);
+    kdp_diagnose_settings(&config, findings);
     smap_destroy(&config);
 }
 #define LOOK(...) look(&findings, (const char *const []) { __VA_ARGS__, NULL })

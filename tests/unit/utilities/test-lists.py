@@ -84,9 +84,9 @@ class ListsTest(unittest.TestCase):
 
     def test_the_doctor_knows_all_keys(self):
         known = re.findall(r'{ \.name = "([^"]+)"',
-                           read("lib/dpif-netlink/settings-diagnose.c"))
+                           read("lib/dpif-netlink/diagnose.c"))
         self.assertEqual(sorted(known), sorted(self.keys() | STOCK_KEYS),
-                         "settings[] in settings-diagnose.c and the keys")
+                         "settings[] in diagnose.c and the keys")
 
     def test_commands(self):
         commands = set(re.findall(
