@@ -9,7 +9,6 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/diagnose.h \
 	lib/dpif-netlink/dispatch.c \
 	lib/dpif-netlink/dispatch.h \
-	lib/dpif-netlink/dpif-kdp.h \
 	lib/dpif-netlink/dpif-netlink-kdp.c \
 	lib/dpif-netlink/dpif-netlink-kdp.h \
 	lib/dpif-netlink/flow-api.c \
@@ -29,7 +28,6 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/flow-ports.h \
 	lib/dpif-netlink/flow-stale.c \
 	lib/dpif-netlink/flow-stale.h \
-	lib/dpif-netlink/flow-stats.h \
 	lib/dpif-netlink/forward.c \
 	lib/dpif-netlink/forward.h \
 	lib/dpif-netlink/ports.c \
@@ -46,8 +44,6 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/takeover-ports.h \
 	lib/dpif-netlink/takeover.c \
 	lib/dpif-netlink/takeover.h \
-	lib/dpif-netlink/upcall-counters-source.c \
-	lib/dpif-netlink/upcall-counters-source.h \
 	lib/dpif-netlink/upcall-dest.c \
 	lib/dpif-netlink/upcall-dest.h \
 	lib/dpif-netlink/upcall-queues.c \

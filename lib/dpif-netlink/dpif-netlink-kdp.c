@@ -12,7 +12,6 @@
 #include "dpif-netlink/datapaths.h"
 #include "dpif-netlink/diagnose.h"
 #include "dpif-netlink/dispatch.h"
-#include "dpif-netlink/dpif-kdp.h"
 #include "dpif-netlink/flow-api.h"
 #include "dpif-netlink/flow-dump.h"
 #include "dpif-netlink/flow-engine.h"
@@ -24,7 +23,6 @@
 #include "dpif-netlink/show.h"
 #include "dpif-netlink/takeover-ports.h"
 #include "dpif-netlink/takeover.h"
-#include "dpif-netlink/upcall-counters-source.h"
 #include "dpif-netlink/upcall-dest.h"
 #include "hmapx.h"
 #include "netdev-linux/if-notifier-kdp.h"
@@ -785,7 +783,6 @@ dpif_netlink_kdp_register(void)
 
     show_register();
     kdp_diagnose_register();
-    upcall_counters_source_register();
     kdp_flow_api_register();
     check_offload();
     error = dp_unregister_provider(kdp_dpif_type);

@@ -11,9 +11,12 @@
 #include "dpif-netlink/flow-engine.h"
 #include "dpif-netlink/flow-offload.h"
 #include "dpif-netlink/show.h"
+#include "netdev-linux/upcall-counters.h"
 #include "odp-netlink.h"
 #include "tc/tc-prepare.h"
+#include "upcall/upcall-table.h"
 #include "util.h"
+#include "vport/vport-table.h"
 
 /* A search among local ports. */
 struct search {
@@ -125,6 +128,43 @@ get_stats(const char *name, struct netdev_custom_stats *stats)
     return figures.error;
 }
 
+/* A search for the upcalls of a port. */
+struct question {
+    const char *name;
+    bool found;
+    struct netdev_kdp_upcalls *answer;
+};
+
+/* Finds a device by its port's name in the table of ports, without a request to
+ * the kernel in steady state. */
+static void
+ask_datapath(struct kdp_datapath *dp, void *question_)
+{
+    struct question *question = question_;
+    struct upcall_channel_stats stats;
+    struct ovs_vport vport;
+
+    if (!question->found
+        && !vport_table_get_by_name(dp->vports, question->name, &vport)
+        && upcall_table_get_stats(dp->upcalls, vport.port_no, &stats)) {
+        question->found = true;
+        *question->answer = (struct netdev_kdp_upcalls) {
+            .packets = stats.received + stats.shed,
+            .errors = stats.lost,
+            .shed = stats.shed,
+        };
+    }
+}
+
+static bool
+get_upcalls(const char *name, struct netdev_kdp_upcalls *upcalls)
+{
+    struct question question = { .name = name, .answer = upcalls };
+
+    kdp_datapaths_for_each(ask_datapath, &question);
+    return question.found;
+}
+
 void
 kdp_flow_api_register(void)
 {
@@ -137,4 +177,5 @@ kdp_flow_api_register(void)
     };
 
     kdp_tc_prepare_register(kdp_dpif_type, &datapaths);
+    netdev_kdp_upcalls_set_source(get_upcalls);
 }

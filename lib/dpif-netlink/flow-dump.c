@@ -11,7 +11,6 @@
 #include "dpif-netlink/flow-chains.h"
 #include "dpif-netlink/flow-engine.h"
 #include "dpif-netlink/flow-operate.h"
-#include "dpif-netlink/flow-stats.h"
 #include "ovs/compat-dpif.h"
 #include "util.h"
 

@@ -29,6 +29,7 @@
  *
  * Thread safety: members are constant unless their comment says otherwise. */
 
+#include "dpif.h"
 #include "dpif-netlink/datapath.h"
 #include "offload/offload.h"
 #include "ovs-atomic.h"
@@ -65,6 +66,30 @@ kdp_flow_engine_set(struct kdp_datapath *dp, struct kdp_flow_engine *engine)
 {
     /* Release: see kdp_flow_engine_get(). */
     atomic_store_explicit(&dp->engine, engine, memory_order_release);
+}
+
+/* Convert statistics of a flow between dpifs and the engine. */
+
+static inline struct offload_stats
+kdp_flow_stats_from_dpif(const struct dpif_flow_stats *src)
+{
+    return (struct offload_stats) {
+        .n_packets = src->n_packets,
+        .n_bytes = src->n_bytes,
+        .used = src->used,
+        .tcp_flags = src->tcp_flags,
+    };
+}
+
+static inline struct dpif_flow_stats
+kdp_flow_stats_to_dpif(const struct offload_stats *src)
+{
+    return (struct dpif_flow_stats) {
+        .n_packets = src->n_packets,
+        .n_bytes = src->n_bytes,
+        .used = src->used,
+        .tcp_flags = src->tcp_flags,
+    };
 }
 
 #endif /* lib/dpif-netlink/flow-engine.h */

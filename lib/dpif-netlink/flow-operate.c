@@ -10,7 +10,6 @@
 #include "coverage.h"
 #include "dpif-netlink/datapath.h"
 #include "dpif-netlink/flow-engine.h"
-#include "dpif-netlink/flow-stats.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
 #include "ovs/compat-dpif.h"

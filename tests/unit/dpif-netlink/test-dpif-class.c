@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dpif-netlink/dpif-kdp.h"
+#include "dpif-netlink/forward.h"
 #include "dpif-netlink/dpif-netlink-kdp.h"
 #include "dpif-netlink/flow-chains.h"
 #include "dpif-netlink/flow-engine.h"
