@@ -27,7 +27,9 @@
  * really quiet channels wait behind the rest.  So a channel is served before
  * the run queue only once in an epoch.  An epoch ends when a handler finds no
  * further channel to look at.  Until then the channel goes to the run queue,
- * as RFC 8290 keeps a queue among the old ones.
+ * as RFC 8290 keeps a queue among the old ones.  (Without epochs, the quiet
+ * port of test-upcall-quiet waits behind a crowd in all of 100 batches, not in
+ * at most ten.)
  *
  * The run queue counts the channels put in ("pushed") and taken out ("popped")
  * so far.  A round that begins now ends when "popped" reaches the present
