@@ -46,8 +46,6 @@ field_to_json(const struct field *field, const void *object)
                                    : field->size == 2 ? *(const uint16_t *) p
                                    : field->size == 4 ? *(const uint32_t *) p
                                    : *(const uint64_t *) p);
-    case FIELD_REAL:
-        return json_real_create(*(const double *) p);
     case FIELD_CHARS:
         return json_string_create(p);
     case FIELD_STRING:
@@ -127,8 +125,6 @@ put_text(struct ds *s, const struct field *field, const char *label,
                   : value->type == JSON_INTEGER
                   ? xasprintf("%lld", json_integer(value) / MAX(field->unit,
                                                                 1))
-                  : value->type == JSON_REAL
-                  ? xasprintf("%.0f", json_real(value))
                   : xstrdup(value->type == JSON_STRING ? json_string(value)
                             : value->type == JSON_TRUE ? "yes"
                             : value->type == JSON_FALSE ? "no" : "-"));
@@ -160,8 +156,10 @@ put_texts(struct ds *s, const struct field *field, const void *object,
                          p ? count_to_json(p, i) : NULL, list);
             }
         } else if (field->label) {
+            struct json *value = p ? field_to_json(field, object) : NULL;
+
             put_text(s, field, field->label,
-                     p ? field_to_json(field, object) : NULL, list);
+                     p && !value ? json_null_create() : value, list);
         }
     }
 }

@@ -15,8 +15,8 @@
  *         { .type = FIELD_END }
  *     };
  *
- * Text shows the JSON value: "yes" or "no" for a boolean, "-" for null, and no
- * digits after the point.
+ * Text shows the JSON value: "yes" or "no" for a boolean, and "-" for null or
+ * for a member that is left out.
  *
  * Thread safety: pure functions of their arguments. */
 
@@ -32,7 +32,6 @@ enum field_type {
     FIELD_BOOL,
     FIELD_SIGNED,               /* Integers of any size. */
     FIELD_UNSIGNED,
-    FIELD_REAL,                 /* double. */
     FIELD_CHARS,                /* String in an array. */
     FIELD_STRING,               /* Pointer to one; NULL leaves it out. */
     FIELD_FUNCTION,             /* A function returns the value. */
@@ -70,9 +69,8 @@ struct field {
     { .type = _Generic(&((STRUCT *) 0)->MEMBER,                             \
                        char **: FIELD_STRING, const char **: FIELD_STRING,  \
                        default: _Generic(((STRUCT *) 0)->MEMBER,            \
-                           bool: FIELD_BOOL, double: FIELD_REAL,            \
-                           char *: FIELD_CHARS, int: FIELD_SIGNED,          \
-                           long int: FIELD_SIGNED,                          \
+                           bool: FIELD_BOOL, char *: FIELD_CHARS,           \
+                           int: FIELD_SIGNED, long int: FIELD_SIGNED,       \
                            long long int: FIELD_SIGNED,                     \
                            default: FIELD_UNSIGNED)),                       \
       FIELD_MEMBER(STRUCT, MEMBER), .name = __VA_ARGS__ }
@@ -103,7 +101,7 @@ void fields_put_list(struct ds *s, const struct field *, const void *object);
 
 /* Appends lines that list 'object'.  The first one starts with 'title'. */
 void fields_put_lines(struct ds *s, const char *title, const struct field *,
-                     const void *object);
+                      const void *object);
 
 /* Appends the headings, then a line for each of 'n' structures of 'size'
  * bytes.  If 'number' is not NULL, it is the heading of the first column, with
