@@ -186,7 +186,7 @@ static const struct finding_kind dispatch_changed = {
 static const struct finding_kind engine_not_used = {
     "engine-not-used",
     "The kernel lacks what the engine needs; upcalls are served all the same.",
-    "io_uring needs Linux 5.18 and must not be switched off "
+    "io_uring needs Linux 6.0 and must not be switched off "
     "(kernel.io_uring_disabled).",
 };
 

@@ -14,6 +14,22 @@
 #include "ovs/compat-daemon.h"
 #include "util.h"
 
+/* The most reads of one call of the engine "io_uring". */
+#define N_GROUPS 8
+
+/* A power of 2, no less than a batch. */
+#define GROUP_SIZE 64
+
+/* Entries of the completion queue: one for every message and every end of a
+ * request, and a few more in case of overruns. */
+#define CQ_ENTRIES 1024
+
+/* The engine "io_uring" finds this in front of a message: a header and the
+ * sender's address.  A multiple of 8, to keep the message aligned. */
+#define SOURCE_SIZE ROUND_UP(sizeof(struct sockaddr_nl), 8)
+#define HEADER_SIZE (sizeof(struct io_uring_recvmsg_out) + SOURCE_SIZE)
+#define BUFFER_SIZE (HEADER_SIZE + UPCALL_MSG_SIZE)
+
 /* How often the engine "io_uring" repeats a submission that the kernel refused
  * for a temporary reason. */
 #define MAX_TRIES 16
@@ -32,6 +48,9 @@ struct engine {
     /* "io_uring". */
     struct io_uring ring;
     bool is_open;               /* There is a ring. */
+    struct io_uring_buf_ring *groups[N_GROUPS]; /* Buffers lent to it. */
+    unsigned int n_groups;      /* Groups that are set up. */
+    struct msghdr msg;          /* Requests an address and no control data. */
     int error;                  /* Why the ring must not be used, or 0. */
 };
 
@@ -76,7 +95,7 @@ static int
 engine_create(const struct upcall_engine_class *class, unsigned int n_msgs,
               struct engine **enginep)
 {
-    char *buffers = map_buffers(n_msgs * UPCALL_MSG_SIZE);
+    char *buffers = map_buffers(n_msgs * BUFFER_SIZE);
     struct engine *engine;
 
     if (!buffers) {
@@ -90,7 +109,7 @@ engine_create(const struct upcall_engine_class *class, unsigned int n_msgs,
     engine->iovs = xcalloc(n_msgs, sizeof *engine->iovs);
     engine->sources = xcalloc(n_msgs, sizeof *engine->sources);
     for (unsigned int i = 0; i < n_msgs; i++) {
-        engine->iovs[i].iov_base = buffers + i * UPCALL_MSG_SIZE;
+        engine->iovs[i].iov_base = buffers + i * BUFFER_SIZE + HEADER_SIZE;
         engine->iovs[i].iov_len = UPCALL_MSG_SIZE;
         engine->msgs[i].msg_hdr.msg_iov = &engine->iovs[i];
         engine->msgs[i].msg_hdr.msg_iovlen = 1;
@@ -107,7 +126,7 @@ engine_create(const struct upcall_engine_class *class, unsigned int n_msgs,
 static void
 engine_destroy(struct engine *engine)
 {
-    munmap(engine->buffers, engine->n_msgs * UPCALL_MSG_SIZE);
+    munmap(engine->buffers, engine->n_msgs * BUFFER_SIZE);
     free(engine->msgs);
     free(engine->iovs);
     free(engine->sources);
@@ -239,38 +258,74 @@ const struct upcall_engine_class upcall_engine_epoll = {
 
 /* "io_uring": reads several channels with one system call.
  *
- * Each message is one recvmsg request.  The requests are marked MSG_DONTWAIT,
- * so the kernel carries each one out as it takes it, in order, and none
- * outlives the call: it would take a message that belongs to another handler
- * by then.  A request that finds the socket empty costs about half a
- * microsecond.  So where few messages are expected, there are few requests,
- * and recvmmsg() reads the rest if there is one.
+ * A read is one "multishot" recvmsg request, which the kernel continues until
+ * the socket is empty or the buffers lent to the request are used up.  Each
+ * read of a call has a group of buffers, with as many buffers as the read
+ * wants messages, so that a busy channel takes no more than its turn.
+ * Requests are marked MSG_DONTWAIT, so that none outlives the call: it would
+ * go on taking messages, which belong to another handler by then.  Where a
+ * request ends early, after an overrun, recvmmsg() carries out the rest.
+ *
+ * The kernel uses the buffers of a group in order, so the n-th buffer is in
+ * the n-th place of the read.  It may use one up without a message: with some
+ * kernels, such as Linux 6.1, the completion for the empty socket does.
+ *
+ * ENOBUFS has two meanings: the buffers are used up, or the socket has
+ * overrun.  If both are true, the socket reports the overrun again at the next
+ * read.
  *
  * If the kernel accepts no requests at all, although it did when the engine
  * was probed, the reads fail, and the next batch begins with a new ring: the
  * old ring has requests that the kernel never took.
  *
- * IORING_SETUP_SUBMIT_ALL needs Linux 5.18. */
+ * The engine needs Linux 6.0. */
+
+static size_t
+group_ring_size(void)
+{
+    return GROUP_SIZE * sizeof(struct io_uring_buf);
+}
 
 static void
 ring_close(struct engine *engine)
 {
+    while (engine->n_groups) {
+        io_uring_unregister_buf_ring(&engine->ring, --engine->n_groups);
+        free_pagealign(engine->groups[engine->n_groups]);
+    }
     if (engine->is_open) {
         io_uring_queue_exit(&engine->ring);
         engine->is_open = false;
     }
 }
 
-/* Opens a ring with room for a request for each message.  Sets
- * 'engine->error'. */
+/* Opens a ring with all groups.  Sets 'engine->error'. */
 static void
 ring_open(struct engine *engine)
 {
-    struct io_uring_params params = { .flags = IORING_SETUP_SUBMIT_ALL };
+    struct io_uring_params params = {
+        .flags = IORING_SETUP_CQSIZE, .cq_entries = CQ_ENTRIES,
+    };
 
-    engine->error = -io_uring_queue_init_params(engine->n_msgs, &engine->ring,
+    engine->error = -io_uring_queue_init_params(N_GROUPS, &engine->ring,
                                                 &params);
     engine->is_open = !engine->error;
+    while (!engine->error && engine->n_groups < N_GROUPS) {
+        void *group = xmalloc_pagealign(group_ring_size());
+        struct io_uring_buf_reg reg = {
+            .ring_addr = (uintptr_t) group, .ring_entries = GROUP_SIZE,
+            .bgid = engine->n_groups,
+        };
+
+        memset(group, 0, group_ring_size());
+        engine->error = -io_uring_register_buf_ring(&engine->ring, &reg, 0);
+        if (engine->error) {
+            free_pagealign(group);
+            ring_close(engine);
+        } else {
+            engine->groups[engine->n_groups++] = group;
+        }
+    }
 }
 
 static void
@@ -288,6 +343,8 @@ engine_uring_create(unsigned int n_msgs, struct upcall_engine **enginep)
 
     *enginep = NULL;
     if (!error) {
+        ovs_assert(n_msgs <= GROUP_SIZE);
+        engine->msg.msg_namelen = SOURCE_SIZE;
         ring_open(engine);
         error = engine->error;
         if (error) {
@@ -311,48 +368,131 @@ engine_uring_begin(struct upcall_engine *engine_)
     }
 }
 
-/* The number of requests for 'read'. */
-static unsigned int
-n_requests(const struct upcall_read *read)
+/* A read in progress. */
+struct request {
+    struct upcall_read *read;
+    unsigned int first;         /* Place of its first message. */
+    unsigned int n_used;        /* Buffers used so far. */
+    bool more;                  /* recvmmsg() has to carry out the rest. */
+    bool done;
+};
+
+static void
+request_prepare(struct engine *engine, const struct request *request,
+                unsigned int id)
 {
-    /* One more finds the socket empty. */
-    return (read->expected ? MIN(read->expected + 1, read->max) : read->max);
+    struct io_uring_buf_ring *group = engine->groups[id];
+    struct io_uring_sqe *sqe = io_uring_get_sqe(&engine->ring);
+    unsigned int n = request->read->max;
+
+    for (unsigned int i = 0; i < n; i++) {
+        const struct msghdr *hdr = &engine->msgs[request->first + i].msg_hdr;
+
+        io_uring_buf_ring_add(group,
+                              (char *) hdr->msg_iov->iov_base - HEADER_SIZE,
+                              BUFFER_SIZE, i,
+                              io_uring_buf_ring_mask(GROUP_SIZE), i);
+    }
+    io_uring_buf_ring_advance(group, n);
+    io_uring_prep_recvmsg_multishot(sqe, request->read->fd, &engine->msg,
+                                    MSG_DONTWAIT);
+    sqe->flags |= IOSQE_BUFFER_SELECT;
+    sqe->buf_group = id;
+    io_uring_sqe_set_data64(sqe, id);
 }
 
-/* Prepares the requests of 'read', whose first message is in place 'first'. */
+/* Takes the message of 'len' bytes, header included, that has arrived in
+ * 'place'. */
 static void
-engine_uring_prepare(struct engine *engine, const struct upcall_read *read,
-                     unsigned int first)
+request_take(struct engine *engine, struct request *request,
+             unsigned int place, int len)
 {
-    for (unsigned int i = 0; i < n_requests(read); i++) {
-        struct mmsghdr *msg = &engine->msgs[first + i];
-        struct io_uring_sqe *sqe = io_uring_get_sqe(&engine->ring);
+    struct mmsghdr *msg = &engine->msgs[place];
+    char *data = msg->msg_hdr.msg_iov->iov_base;
+    struct sockaddr_nl *source = msg->msg_hdr.msg_name;
+    struct io_uring_recvmsg_out *out
+        = io_uring_recvmsg_validate(data - HEADER_SIZE, len, &engine->msg);
 
-        msg->msg_len = -ECANCELED;
-        io_uring_prep_recvmsg(sqe, read->fd, &msg->msg_hdr, MSG_DONTWAIT);
-        io_uring_sqe_set_data64(sqe, first + i);
+    source->nl_pid = UINT32_MAX;
+    msg->msg_hdr.msg_flags = out ? out->flags : MSG_TRUNC;
+    msg->msg_len = 0;
+    if (out) {
+        if (out->namelen >= sizeof *source) {
+            memcpy(source, io_uring_recvmsg_name(out), sizeof *source);
+        }
+        msg->msg_len = io_uring_recvmsg_payload_length(out, len,
+                                                       &engine->msg);
+    }
+    swap_msgs(engine, request->first + request->read->n++, place);
+}
+
+/* Notes that 'request' has ended with 'error'. */
+static void
+request_end(struct request *request, int error)
+{
+    struct upcall_read *read = request->read;
+
+    request->done = true;
+    if (read->n == read->max && (!error || error == ENOBUFS)) {
+        read->empty = false;
+    } else {
+        request->more = !error || read_fail(read, error);
     }
 }
 
-/* Submits the 'n' requests that are prepared, and stores their results as
- * 'msg_len'.  Returns the number of system calls. */
+static void
+engine_uring_complete(struct engine *engine, struct request *requests,
+                      const struct io_uring_cqe *cqe)
+{
+    unsigned int id = io_uring_cqe_get_data64(cqe);
+    struct request *request = &requests[id];
+
+    if (cqe->flags & IORING_CQE_F_BUFFER) {
+        unsigned int place = request->first + request->n_used++;
+
+        if (cqe->res >= 0) {
+            request_take(engine, request, place, cqe->res);
+        }
+    }
+    if (!(cqe->flags & IORING_CQE_F_MORE)) {
+        /* Take back the buffers that were not used.  No request is under way,
+         * so the kernel does not look at the tail now. */
+        io_uring_buf_ring_advance(engine->groups[id],
+                                  (int) request->n_used
+                                  - (int) request->read->max);
+        request_end(request, cqe->res < 0 ? -cqe->res : 0);
+    }
+}
+
+static bool
+all_done(const struct request *requests, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!requests[i].done) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Submits the requests and waits for completions until all requests are done,
+ * or the ring fails.  Returns the number of system calls. */
 static unsigned int
-engine_uring_submit(struct engine *engine, unsigned int n)
+engine_uring_submit(struct engine *engine, struct request *requests, size_t n)
 {
     unsigned int n_calls = 0, n_tries = 0;
 
-    while (n && !engine->error) {
+    while (!engine->error && !all_done(requests, n)) {
         int retval = io_uring_submit_and_wait(&engine->ring, 1);
         struct io_uring_cqe *cqe;
         unsigned int head, n_cqes = 0;
 
         n_calls++;
         io_uring_for_each_cqe (&engine->ring, head, cqe) {
-            engine->msgs[io_uring_cqe_get_data64(cqe)].msg_len = cqe->res;
+            engine_uring_complete(engine, requests, cqe);
             n_cqes++;
         }
         io_uring_cq_advance(&engine->ring, n_cqes);
-        n -= n_cqes;
 
         if (retval >= 0) {
             n_tries = 0;
@@ -365,54 +505,32 @@ engine_uring_submit(struct engine *engine, unsigned int n)
     return n_calls;
 }
 
-/* Accounts for the requests of 'read', whose first message is in place
- * 'first', and reads the rest, if there are more messages than expected.
- * Returns the number of system calls that it made. */
-static unsigned int
-engine_uring_complete(struct engine *engine, struct upcall_read *read,
-                      unsigned int first)
-{
-    for (unsigned int i = 0; i < n_requests(read); i++) {
-        int result = engine->msgs[first + i].msg_len;
-
-        read->empty = result == -EAGAIN;
-        if (result >= 0) {
-            swap_msgs(engine, first + read->n++, first + i);
-        } else if (result == -ENOBUFS) {
-            read->overruns++;
-        } else if (result == -ECANCELED) {
-            read->error = engine->error;
-        } else if (result != -EAGAIN) {
-            read->error = -result;
-        }
-    }
-    return (read->n == n_requests(read) && read->n < read->max
-            ? engine_recv(engine, read, first) : 0);
-}
-
 static unsigned int
 engine_uring_read(struct upcall_engine *engine_, struct upcall_read *reads,
                   size_t n_reads, struct upcall_rx *rx)
 {
     struct engine *engine = engine_cast(engine_);
-    unsigned int first = engine->n_used, n = 0;
+    struct request requests[N_GROUPS];
+    unsigned int first = engine->n_used;
     unsigned int n_calls;
 
+    ovs_assert(n_reads <= N_GROUPS);
     for (size_t i = 0; i < n_reads; i++) {
         read_init(&reads[i]);
-        reads[i].error = engine->error;
+        requests[i] = (struct request) { .read = &reads[i], .first = first };
+        first += reads[i].max;
         if (!engine->error) {
-            engine_uring_prepare(engine, &reads[i], first);
-            first += reads[i].max;
-            n += n_requests(&reads[i]);
+            request_prepare(engine, &requests[i], i);
         }
     }
-    n_calls = engine_uring_submit(engine, n);
-    first = engine->n_used;
-    for (size_t i = 0; n && i < n_reads; i++) {
-        n_calls += engine_uring_complete(engine, &reads[i], first);
-        rx = engine_take(engine, &reads[i], first, rx);
-        first += reads[i].max;
+    n_calls = engine_uring_submit(engine, requests, n_reads);
+    for (size_t i = 0; i < n_reads; i++) {
+        if (!requests[i].done) {
+            reads[i].error = engine->error;
+        } else if (requests[i].more) {
+            n_calls += engine_recv(engine, &reads[i], requests[i].first);
+        }
+        rx = engine_take(engine, &reads[i], requests[i].first, rx);
     }
     return n_calls;
 }

@@ -44,8 +44,6 @@ struct upcall_engine;
 struct upcall_read {
     int fd;
     unsigned int max;           /* The most messages to take, at least 1. */
-    unsigned int expected;      /* Messages that probably wait, or 0 if
-                                 * unknown; only affects the cost. */
 
     unsigned int n;             /* Messages taken. */
     unsigned int overruns;      /* Times that the socket said ENOBUFS. */

@@ -687,7 +687,6 @@ upcall_reader_read(struct upcall_reader *reader)
         }
         reads[n++] = (struct upcall_read) {
             .fd = upcall_channel_fd(choice->channel), .max = choice->max,
-            .expected = choice->sparse,
         };
         n_asked += choice->max;
         n_queued += choice->sparse ? 0 : choice->max;

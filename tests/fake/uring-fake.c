@@ -56,6 +56,21 @@ __wrap_io_uring_queue_init_params(unsigned int n, struct io_uring *ring,
     return error ? -error : __real_io_uring_queue_init_params(n, ring, params);
 }
 
+int __wrap_io_uring_register_buf_ring(struct io_uring *,
+                                      struct io_uring_buf_reg *, unsigned int);
+int __real_io_uring_register_buf_ring(struct io_uring *,
+                                      struct io_uring_buf_reg *, unsigned int);
+int
+__wrap_io_uring_register_buf_ring(struct io_uring *ring,
+                                  struct io_uring_buf_reg *reg,
+                                  unsigned int flags)
+{
+    int error = failure(UNIT_URING_REGISTER);
+
+    return error ? -error : __real_io_uring_register_buf_ring(ring, reg,
+                                                              flags);
+}
+
 int __wrap_io_uring_submit_and_wait(struct io_uring *, unsigned int);
 int __real_io_uring_submit_and_wait(struct io_uring *, unsigned int);
 int

@@ -14,6 +14,7 @@
 
 enum unit_uring_call {
     UNIT_URING_SETUP,           /* Making a ring. */
+    UNIT_URING_REGISTER,        /* Giving it buffers. */
     UNIT_URING_SUBMIT,          /* Submitting requests: none is taken. */
     UNIT_URING_REQUEST,         /* Likewise: all are taken, and the kernel does
                                  * not know what they ask for (EINVAL). */

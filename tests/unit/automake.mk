@@ -100,6 +100,7 @@ unit_uring = \
 	tests/fake/uring-fake.h
 unit_uring_wrap = \
 	-Wl,--wrap=io_uring_queue_init_params \
+	-Wl,--wrap=io_uring_register_buf_ring \
 	-Wl,--wrap=io_uring_submit_and_wait
 unit_vport = \
 	tests/fake/vport-fake.c \

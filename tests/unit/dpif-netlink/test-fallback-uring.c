@@ -44,6 +44,7 @@ system_call_that_fails_is_noticed(void **state OVS_UNUSED)
         int error;
     } calls[] = {
         { __NR_io_uring_setup, ENOSYS },
+        { __NR_io_uring_register, EINVAL },
         { __NR_io_uring_enter, EPERM },
     };
 

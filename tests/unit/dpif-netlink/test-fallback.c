@@ -55,8 +55,9 @@ kernel_without_io_uring_leaves_epoll(void **state)
     } lacks[] = {
         { UNIT_URING_SETUP, 1, ENOSYS },    /* Linux before 5.1. */
         { UNIT_URING_SETUP, 1, EPERM },     /* Forbidden. */
-        { UNIT_URING_SETUP, 1, EINVAL },    /* Linux before 5.18. */
-        { UNIT_URING_REQUEST, 1, EINVAL },
+        { UNIT_URING_REGISTER, 1, EINVAL }, /* Linux before 5.19. */
+        { UNIT_URING_REGISTER, 5, ENOMEM },
+        { UNIT_URING_REQUEST, 1, EINVAL },  /* Linux before 6.0. */
         { UNIT_URING_SUBMIT, 1, EPERM },
     };
     struct fixture *f = *state;
