@@ -48,6 +48,7 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-sched.h \
 	lib/upcall/upcall-senders.c \
 	lib/upcall/upcall-senders.h \
+	lib/upcall/upcall-set.c \
 	lib/upcall/upcall-shed.c \
 	lib/upcall/upcall-shed.h \
 	lib/upcall/upcall-show.c \
@@ -59,6 +60,5 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-stats.h \
 	lib/upcall/upcall-store.c \
 	lib/upcall/upcall-store.h \
-	lib/upcall/upcall-table.c \
 	lib/upcall/upcall-table.h \
 	lib/upcall/upcall-turn.h

@@ -43,7 +43,7 @@
  * and a busy handler takes the urgent channel without an event.
  *
  * Each set of handlers has a generation.  When a set is replaced, its handlers
- * release their channels once their batch is over (upcall-table.c); no other
+ * release their channels once their batch is over (upcall-set.c); no other
  * thread takes these channels from them.
  *
  *

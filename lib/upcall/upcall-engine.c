@@ -440,7 +440,8 @@ request_end(struct request *request, int error)
     }
 }
 
-static void
+/* Returns true if 'cqe' ends one of the 'requests'. */
+static bool
 engine_uring_complete(struct engine *engine, struct request *requests,
                       const struct io_uring_cqe *cqe)
 {
@@ -454,42 +455,33 @@ engine_uring_complete(struct engine *engine, struct request *requests,
             request_take(engine, request, place, cqe->res);
         }
     }
-    if (!(cqe->flags & IORING_CQE_F_MORE)) {
-        /* Take back the buffers that were not used.  No request is under way,
-         * so the kernel does not look at the tail now. */
-        io_uring_buf_ring_advance(engine->groups[id],
-                                  (int) request->n_used
-                                  - (int) request->read->max);
-        request_end(request, cqe->res < 0 ? -cqe->res : 0);
+    if (cqe->flags & IORING_CQE_F_MORE) {
+        return false;
     }
-}
 
-static bool
-all_done(const struct request *requests, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!requests[i].done) {
-            return false;
-        }
-    }
+    /* Take back the buffers that were not used.  No request of the group is
+     * under way, so the kernel does not look at the tail now. */
+    io_uring_buf_ring_advance(engine->groups[id],
+                              -(int) (request->read->max - request->n_used));
+    request_end(request, cqe->res < 0 ? -cqe->res : 0);
     return true;
 }
 
-/* Submits the requests and waits for completions until all requests are done,
- * or the ring fails.  Returns the number of system calls. */
+/* Submits 'n' requests and waits for completions until all are done, or the
+ * ring fails.  Returns the number of system calls. */
 static unsigned int
 engine_uring_submit(struct engine *engine, struct request *requests, size_t n)
 {
     unsigned int n_calls = 0, n_tries = 0;
 
-    while (!engine->error && !all_done(requests, n)) {
+    while (!engine->error && n) {
         int retval = io_uring_submit_and_wait(&engine->ring, 1);
         struct io_uring_cqe *cqe;
         unsigned int head, n_cqes = 0;
 
         n_calls++;
         io_uring_for_each_cqe (&engine->ring, head, cqe) {
-            engine_uring_complete(engine, requests, cqe);
+            n -= engine_uring_complete(engine, requests, cqe);
             n_cqes++;
         }
         io_uring_cq_advance(&engine->ring, n_cqes);

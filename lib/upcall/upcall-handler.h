@@ -34,7 +34,7 @@
  * returns them at once.  So a single upcall takes three system calls: the
  * sleep, the read, and arming the channel.
  *
- * A handler belongs to a set (upcall-table.c) with a generation number.  A set
+ * A handler belongs to a set (upcall-set.c) with a generation number.  A set
  * is never changed, only replaced.  A handler that replaces another one of the
  * same index has it as its predecessor: the thread first finishes the
  * predecessor's batch and releases the predecessor's channels, and so loses

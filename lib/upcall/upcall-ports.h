@@ -9,7 +9,7 @@
  * Private to lib/upcall.  This half of the table (upcall-table.h) has the
  * channels of each port, and knows with which groups the channels are
  * registered now.  Handlers look channels up here.  The other half, in
- * upcall-table.c, has the handlers; this one does not call them.
+ * upcall-set.c, has the handlers; this one does not call them.
  *
  * Queues
  * ------
@@ -41,7 +41,7 @@
  * Each datapath has at most one such thread.  If no thread can be created,
  * changed() waits.
  *
- * Handlers are replaced as a whole (upcall-table.c).  Each generation of them
+ * Handlers are replaced as a whole (upcall-set.c).  Each generation of them
  * has groups (upcall-groups.h) of its own, and upcall_ports_attach() registers
  * every channel with the new ones.  A handler of an earlier generation that
  * releases a channel afterwards arms the channel in the new groups with
@@ -135,7 +135,7 @@ struct upcall_table {
     upcall_shared_slot *shared; /* UPCALL_MAX_PORTS, mostly untouched. */
     size_t n_shared OVS_GUARDED;    /* Ports that share. */
 
-    /* The handlers, see upcall-table.c. */
+    /* The handlers, see upcall-set.c. */
     struct upcall_stats *stats;
     union upcall_thread *threads;   /* UPCALL_MAX_HANDLERS, mostly untouched,
                                      * each for the thread of that handler. */
