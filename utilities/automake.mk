@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	tests/utilities/test-check-versions.sh \
 	tests/utilities/test-guest.sh \
 	tests/utilities/test-quickstart.sh \
+	utilities/10-ovs-kdp-reload.conf \
 	utilities/bench-link \
 	utilities/bench-offload \
 	utilities/bench-restart \
