@@ -229,7 +229,7 @@ appctl_fails () {
 #!/bin/sh
 echo "\$*" >> $dir/commands
 case "\$*" in
-*handover/$1*) echo '$2' >&2; exit 2 ;;
+*handover/$1*) printf '$2\novs-appctl: d: server returned an error\n' >&2; exit 2 ;;
 esac
 END
     chmod +x "$dir/bin/ovs-appctl"
