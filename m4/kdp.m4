@@ -256,6 +256,8 @@ dnl AF_XDP is for the userspace datapath; Debian's package has no libunwind.
 dnl configure requires the header of the probes for our own, so that those of
 dnl Open vSwitch can always be there, too.
 OVS_CONFIGURE_FLAGS="$OVS_CONFIGURE_FLAGS --disable-afxdp --enable-usdt-probes ac_cv_lib_unwind_unw_backtrace=no"
+AS_IF([test "$cross_compiling" = yes],
+  [OVS_CONFIGURE_FLAGS="--host=$host_alias $OVS_CONFIGURE_FLAGS"])
 AC_SUBST([OVS_CONFIGURE_FLAGS])
 AC_SUBST([KDP_FEATURE_FLAGS])
 ])

@@ -20,6 +20,12 @@ check-kernels:
 	@$(srcdir)/tests/versions/check-kernels $(KERNELSFLAGS) $(KERNELS)
 .PHONY: check-kernels
 
+# The processors of SmartNICs, and of some hypervisors.
+ARM64FLAGS =
+check-arm64:
+	@$(srcdir)/tests/versions/check-arm64 $(ARM64FLAGS)
+.PHONY: check-arm64
+
 # A kernel for guests in which tc knows chains of recirculation, as those of
 # Debian do not.
 kernel-with-chains:
@@ -28,6 +34,7 @@ kernel-with-chains:
 EXTRA_DIST += \
 	tests/harness/debian.sh \
 	tests/versions/build-kernel \
+	tests/versions/check-arm64 \
 	tests/versions/check-kernels \
 	tests/versions/check-versions \
 	tests/versions/debian-packages
