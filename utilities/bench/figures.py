@@ -50,6 +50,8 @@ def daemon_figures(results, daemon, column):
 
     lost = row_of(results, "restart", "lost", daemon=daemon, how="SIGTERM",
                   rules="normal", offload=False, flows=1)
+    chassis = row_of(results, "restart-live", "lost", daemon=daemon,
+                     how="TERM", rules="ovn")
     p99 = offload("paced", "software", 10000)["p99_us"] / 1000
     sockets = (results["upcalls-public"]["summary"]
                ["stock" if daemon == "stock" else "kdp-per-port-epoll"]
@@ -67,6 +69,7 @@ def daemon_figures(results, daemon, column):
             f"{rtnl(test='each', delay_us=10000)['acquisitions_per_port']:.0f}",
         "first-packet": f"{p99:.2f} ms" if p99 < 10 else f"{p99:.0f} ms",
         "restart-lost": f"{lost['most']}",
+        "chassis-lost": f"{chassis['lost']}",
         "start": f"{start(4000)['start_ms'] / 1000:.0f} s",
         "memory-few": f"{start(10)['rss_kb'] / 1024:.1f} MiB",
         "memory-many": f"{start(4000)['rss_kb'] / 1024:.0f} MiB"}
