@@ -33,6 +33,7 @@ EXTRA_DIST += \
 	Documentation/tasks/many-ports.rst \
 	Documentation/tasks/monitoring.rst \
 	Documentation/tasks/noisy-neighbour.rst \
+	Documentation/tasks/noisy-neighbour.svg \
 	Documentation/tasks/offload-card.rst \
 	Documentation/tasks/ovn.rst \
 	Documentation/tasks/rtnl-contention.rst \
