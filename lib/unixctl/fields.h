@@ -42,13 +42,13 @@ enum field_type {
 
 struct field {
     enum field_type type;
-    size_t offset, size;        /* Of the member, in bytes. */
+    size_t offset, size;        /* Place of the member, bytes. */
     const char *name;           /* In JSON, or NULL.  Counts and tables without
                                  * a name put their members into the object
                                  * around them. */
     const char *label;          /* In text, or NULL; counts have their names
                                  * instead. */
-    int width;                  /* Of its column in text, negative to align to
+    int width;                  /* Columns in text, negative to align to
                                  * the left; 0 if it has no column. */
     long long int unit;         /* Text shows the value divided by this; 0 for
                                  * 1. */
@@ -86,8 +86,9 @@ struct field {
     { .type = FIELD_TABLE, FIELD_MEMBER(STRUCT, MEMBER), .table = TABLE,    \
       .name = NAME }
 
-/* Puts the fields of 'object' into 'json', or returns them as a new object, or
- * those of each of 'n' structures of 'size' bytes as a new array. */
+/* Puts the fields of 'object' into 'json', or returns them as a new object.
+ * fields_to_json_array() returns an array with an object for each of 'n'
+ * structures of 'size' bytes. */
 void fields_put_json(struct json *json, const struct field *,
                      const void *object);
 struct json *fields_to_json(const struct field *, const void *object);

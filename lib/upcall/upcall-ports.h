@@ -146,7 +146,7 @@ struct upcall_table {
     const struct upcall_engine_class *engine OVS_GUARDED_BY(set_mutex);
     uint32_t group_size OVS_GUARDED_BY(set_mutex);
     OVSRCU_TYPE(struct upcall_set *) set;
-    uint32_t set_generation OVS_GUARDED_BY(set_mutex); /* Of the last set. */
+    uint32_t set_generation OVS_GUARDED_BY(set_mutex); /* The last set's. */
 };
 
 void upcall_ports_ref(struct upcall_table *);

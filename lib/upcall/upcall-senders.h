@@ -280,7 +280,7 @@ void upcall_sender_info_add(struct upcall_sender_info *a,
 void upcall_sender_info_subtract(struct upcall_sender_info *a,
                                  const struct upcall_sender_info *b);
 
-/* Merges those of the 'n' 'infos' that describe the same sender.  Returns how
+/* Merges all of the 'n' 'infos' that describe the same sender.  Returns how
  * many are left, in no order. */
 size_t upcall_senders_merge(struct upcall_sender_info *infos, size_t n);
 
