@@ -143,10 +143,10 @@ struct upcall_table {
 
     /* Held by threads that change the handlers.  Taken before 'mutex'. */
     struct ovs_mutex set_mutex;
-    const struct upcall_engine_class *engine OVS_GUARDED_BY(set_mutex);
-    uint32_t group_size OVS_GUARDED_BY(set_mutex);
+    const struct upcall_engine_class *engine OVS_GUARDED;
+    uint32_t group_size OVS_GUARDED;
     OVSRCU_TYPE(struct upcall_set *) set;
-    uint32_t set_generation OVS_GUARDED_BY(set_mutex); /* The last set's. */
+    uint32_t set_generation OVS_GUARDED; /* The last set's. */
 };
 
 void upcall_ports_ref(struct upcall_table *);
