@@ -320,8 +320,9 @@ upcall_reader_get_room(const struct upcall_reader *reader,
 
     room->queued = upcall_sched_n_queued(reader->sched) || reader->loan.n;
 
-    /* The share that sparse channels leave to others, less what these had (otherwise
-     * the quiet port of test-upcall-sparse waits for the next batch). */
+    /* The share that sparse channels leave to others, less what these had
+     * (otherwise the quiet port of test-upcall-sparse waits for the next
+     * batch). */
     left = ((room->queued && reader->share + reader->loan.n)
             || upcall_reader_n(reader, UPCALL_STATE_PARTIAL)
             ? UPCALL_QUANTUM : 0);
