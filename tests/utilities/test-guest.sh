@@ -329,6 +329,18 @@ test_time_limit () {
         && [ $((SECONDS - before)) -lt 30 ] && nothing_left
 }
 
+# Before its end, a guest is asked where it hangs.
+test_where_it_hangs () {
+    # shellcheck disable=SC2016 # The stand-in expands it.
+    run_stand_in 'booted
+                  echo "RIP=1" | nc -N -lU "$control/monitor.sock" \
+                      > "'"$out/asked"'"
+                  hang' --time-limit 2 --logs "$logs" -- true
+    [ "$status" -eq 124 ] && grep -q '^info registers' "$out/asked" \
+        && grep -q '^nmi$' "$out/asked" \
+        && grep -q '^RIP=1$' "$logs/processors.log" && nothing_left
+}
+
 test_silence () {
     # What is written at times goes on, however long.
     run_stand_in 'booted
@@ -655,8 +667,8 @@ test_no_boot () {
 
 # The unpacked kernel comes first: a guest of many tests has to follow it.
 tests='kernel_that_is_not_installed shell
-       pass arguments logs environment files changed_files kvm time_limit silence share
-       nics release allowed_report kernel_reports
+       pass arguments logs environment files changed_files kvm time_limit
+       where_it_hangs silence share nics release allowed_report kernel_reports
        slowness interrupt terminate sudden_death
        crash killed_command command_then_shell reader_that_stops virtual_time usage
        missing_packages dead_qemu boot_once_more no_boot'
