@@ -108,12 +108,13 @@ test_failed_test () {
 }
 
 test_guest_that_dies () {
-    echo '[ $name != b ] || { echo out of luck >&2; exit 125; }' \
+    echo '[ $name != b ] || { echo guest: out of luck >&2; exit 125; }' \
         > "$tree/tests/system/one-test"
     run
     # The other guest did the rest.
-    counted 5 125 && grep -q '^not ok . - system: b did not end' "$out" \
-        && grep -q '^# out of luck' "$out"
+    counted 5 125 \
+        && grep -q '^not ok .*: b did not end .* did (out of luck)$' "$out" \
+        && grep -q '^# guest: out of luck' "$out"
 }
 
 test_all_guests_die () {
