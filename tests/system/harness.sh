@@ -375,13 +375,29 @@ trace_rtnl() {
     mutex=$(rtnl_mutex)
     test -n "$mutex" || fail 'the kernel does not tell where rtnl_mutex is'
     prepare_tracing
+    # The other processor takes a mutex at almost any time.  QEMU may let it run
+    # code that has just been changed: a breakpoint that is no longer there is
+    # known to the kernel, a call by ftrace or a jump kills it.
+    echo 0 >/proc/sys/debug/kprobes-optimization
     for function in mutex_lock mutex_lock_interruptible mutex_lock_killable \
         mutex_trylock; do
-        echo "p:kdp/$function $function lock=%di:x64" \
-            >>$TRACING/kprobe_events
+        probe_breakpoint "$function" 'lock=%di:x64'
         echo "lock == $mutex" >"$TRACING/events/kdp/$function/filter"
     done
     echo 1 >$TRACING/events/kdp/enable
+}
+
+# Probes function $1 of the kernel with arguments $2 behind its call of ftrace,
+# which takes five bytes, and four more come before it in some kernels.
+probe_breakpoint() {
+    local offset
+    for offset in 5 9; do
+        if echo "p:kdp/$1 $1+$offset $2" 2>/dev/null \
+            >>$TRACING/kprobe_events; then
+            return
+        fi
+    done
+    fail "$1 cannot be probed"
 }
 
 # Prints how often the daemon took the lock since then.
