@@ -21,8 +21,6 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/netdev-check.h \
 	lib/netdev-linux/netdev-linux-kdp.c \
 	lib/netdev-linux/netdev-linux-kdp.h \
-	lib/netdev-linux/qos-memory.c \
-	lib/netdev-linux/qos-memory.h \
 	lib/netdev-linux/qos.c \
 	lib/netdev-linux/qos.h \
 	lib/netdev-linux/route-table-kdp.c \

@@ -26,7 +26,6 @@ netdev_kdp_alloc(void)
 {
     struct netdev_kdp *dev = xzalloc(sizeof *dev);
 
-    qos_memory_init(&dev->qos);
     smap_init(&dev->status);
     atomic_init(&dev->known, false);
     atomic_init(&dev->mtu, -1);
@@ -39,7 +38,6 @@ netdev_kdp_dealloc(struct netdev *netdev)
 {
     struct netdev_kdp *dev = CONTAINER_OF(netdev, struct netdev_kdp, up.up);
 
-    qos_memory_destroy(&dev->qos);
     smap_destroy(&dev->status);
     free(dev);
 }

@@ -23,11 +23,11 @@
 
 #include "link/link-info.h"
 #include "netdev-linux-private.h"
-#include "netdev-linux/qos-memory.h"
 #include "netdev-provider.h"
 #include "ovs-atomic.h"
 #include "smap.h"
 
+struct qos_memory;
 struct rtnl_job;
 
 /* Properties that only the driver of a device knows: see driver.h. */
@@ -76,7 +76,7 @@ struct netdev_kdp {
                                  * device was first seen. */
     bool qdisc_checked;         /* It is known whether there is a root queueing
                                  * discipline to remove. */
-    struct qos_memory qos;      /* The last settings. */
+    struct qos_memory *qos;     /* The last settings, or NULL: see qos.h. */
     uint64_t policing_seqno;    /* Of the ingress discipline, after policing
                                  * was last set. */
     bool features_stale;        /* The known features may have changed. */

@@ -105,6 +105,7 @@ netdev_kdp_destruct(struct netdev *netdev)
 
     netdev_kdp_state_detach(dev);
     netdev_kdp_mii_set_interval(netdev, 0);
+    netdev_kdp_qos_forget(dev);
     kdp_stock_netdev_linux_class.destruct(netdev);
 }
 

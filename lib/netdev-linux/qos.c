@@ -4,20 +4,126 @@
 #include "netdev-linux/qos.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "hash.h"
 #include "link/link-qdisc.h"
 #include "link/link-table.h"
 #include "netdev-linux/device.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/ingress-qdisc.h"
-#include "netdev-linux/qos-memory.h"
 #include "netdev-linux/rtnl-count.h"
 #include "netdev-linux/speed.h"
 #include "netdev-linux/state.h"
 #include "netdev-linux-valid.h"
+#include "openvswitch/hmap.h"
 #include "ovs/compat-netdev.h"
 #include "ovs/compat-offload.h"
 #include "smap.h"
+#include "util.h"
+
+/* The values that the quality of service of a device depends on. */
+struct qos_basis {
+    int ifindex;
+    int mtu;
+    uint32_t speed;             /* Mbit/s, where the details give no maximum;
+                                 * 0 if unknown. */
+    uint64_t seqno;             /* Of the root discipline, or 0 without. */
+};
+
+/* What was last set on a device, and the basis after that. */
+struct qos_memory {
+    char *type;
+    struct smap details;
+    struct hmap queues;         /* Of struct qos_queue. */
+    struct qos_basis basis;
+};
+
+struct qos_queue {
+    struct hmap_node node;      /* In 'queues', by 'id'. */
+    unsigned int id;
+    struct smap details;
+};
+
+static struct qos_queue *
+qos_queue_find(const struct qos_memory *memory, unsigned int id)
+{
+    struct qos_queue *queue;
+
+    HMAP_FOR_EACH_WITH_HASH (queue, node, hash_int(id, 0), &memory->queues) {
+        if (queue->id == id) {
+            return queue;
+        }
+    }
+    return NULL;
+}
+
+static void
+qos_queue_remove(struct qos_memory *memory, struct qos_queue *queue)
+{
+    hmap_remove(&memory->queues, &queue->node);
+    smap_destroy(&queue->details);
+    free(queue);
+}
+
+static void
+qos_forget(struct netdev_kdp *dev)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    struct qos_memory *memory = dev->qos;
+    struct qos_queue *queue, *next;
+
+    if (memory) {
+        HMAP_FOR_EACH_SAFE (queue, next, node, &memory->queues) {
+            qos_queue_remove(memory, queue);
+        }
+        hmap_destroy(&memory->queues);
+        smap_destroy(&memory->details);
+        free(memory->type);
+        free(memory);
+        dev->qos = NULL;
+    }
+}
+
+void
+netdev_kdp_qos_forget(struct netdev_kdp *dev)
+{
+    ovs_mutex_lock(&dev->up.mutex);
+    qos_forget(dev);
+    ovs_mutex_unlock(&dev->up.mutex);
+}
+
+/* True if rates that are computed from 'a' and 'b' are the same. */
+static bool
+qos_basis_rates_equal(const struct qos_basis *a, const struct qos_basis *b)
+{
+    return (a->ifindex == b->ifindex && a->mtu == b->mtu
+            && a->speed == b->speed);
+}
+
+/* True if something is remembered and its basis is still 'basis'. */
+static bool
+qos_is_current(const struct netdev_kdp *dev, const struct qos_basis *basis)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    return (dev->qos && qos_basis_rates_equal(&dev->qos->basis, basis)
+            && dev->qos->basis.seqno == basis->seqno);
+}
+
+/* Remembers what was set, without queues. */
+static void
+qos_remember(struct netdev_kdp *dev, const struct qos_basis *basis,
+             const char *type, const struct smap *details)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    qos_forget(dev);
+    dev->qos = xmalloc(sizeof *dev->qos);
+    dev->qos->type = xstrdup(type);
+    smap_clone(&dev->qos->details, details);
+    hmap_init(&dev->qos->queues);
+    dev->qos->basis = *basis;
+}
 
 /* True if the device is known to have no queueing discipline of the kind that
  * 'has' checks for. */
@@ -129,7 +235,7 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
                    const struct smap *details)
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
-    struct qos_basis before, basis;
+    struct qos_basis before = { .ifindex = 0 }, basis;
     uint32_t speed;
     bool known = false;
     bool nothing;
@@ -142,8 +248,9 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
     netdev_kdp_speed_configure(dev);
     if (*type) {
         known = qos_get_basis(dev, speed, &before);
-        nothing = (known
-                   && qos_memory_has(&dev->qos, &before, type, details));
+        nothing = (known && qos_is_current(dev, &before)
+                   && !strcmp(dev->qos->type, type)
+                   && smap_equal(&dev->qos->details, details));
     } else {
         dev->qdisc_checked |= (!dev->up.tc
                                && qos_lacks_qdisc(dev, link_qdiscs_has_root));
@@ -168,9 +275,9 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
     dev->qdisc_checked = !error && !*type;
     if (!error && current && known && qos_get_basis(dev, speed, &basis)
         && qos_basis_rates_equal(&before, &basis)) {
-        qos_memory_set(&dev->qos, &basis, type, details);
+        qos_remember(dev, &basis, type, details);
     } else {
-        qos_memory_forget(&dev->qos);
+        qos_forget(dev);
     }
     ovs_mutex_unlock(&dev->up.mutex);
     return error;
@@ -184,17 +291,37 @@ qos_remember_queue(struct netdev_kdp *dev, unsigned int id,
     OVS_EXCLUDED(dev->up.mutex)
 {
     bool current = kdp_links_catch_up();
+    struct qos_queue *queue;
     struct qos_basis basis;
 
     ovs_mutex_lock(&dev->up.mutex);
-    if (current && qos_memory_holds(&dev->qos, before)
+    if (current && qos_is_current(dev, before)
         && qos_get_basis(dev, before->speed, &basis)
         && basis.seqno == before->seqno + 1) {
-        qos_memory_set_queue(&dev->qos, &basis, id, details);
+        queue = qos_queue_find(dev->qos, id);
+        if (queue) {
+            qos_queue_remove(dev->qos, queue);
+        }
+        if (details) {
+            queue = xmalloc(sizeof *queue);
+            queue->id = id;
+            smap_clone(&queue->details, details);
+            hmap_insert(&dev->qos->queues, &queue->node, hash_int(id, 0));
+        }
+        dev->qos->basis = basis;
     } else {
-        qos_memory_forget(&dev->qos);
+        qos_forget(dev);
     }
     ovs_mutex_unlock(&dev->up.mutex);
+}
+
+/* Fills '*basis' with the present values, for the speed with which the
+ * remembered settings were made. */
+static bool
+qos_get_queue_basis(const struct netdev_kdp *dev, struct qos_basis *basis)
+    OVS_REQUIRES(dev->up.mutex)
+{
+    return qos_get_basis(dev, dev->qos ? dev->qos->basis.speed : 0, basis);
 }
 
 int
@@ -203,13 +330,16 @@ netdev_kdp_qos_set_queue(struct netdev *netdev, unsigned int id,
 {
     struct netdev_kdp *dev = netdev_kdp_cast(netdev);
     struct qos_basis basis = { .ifindex = 0 };
-    bool nothing;
+    const struct qos_queue *queue;
+    bool nothing = false;
     long long int start;
     int error;
 
     ovs_mutex_lock(&dev->up.mutex);
-    nothing = (qos_get_basis(dev, dev->qos.basis.speed, &basis)
-               && qos_memory_has_queue(&dev->qos, &basis, id, details));
+    if (qos_get_queue_basis(dev, &basis) && qos_is_current(dev, &basis)) {
+        queue = qos_queue_find(dev->qos, id);
+        nothing = queue && smap_equal(&queue->details, details);
+    }
     ovs_mutex_unlock(&dev->up.mutex);
     if (nothing) {
         return 0;
@@ -233,7 +363,7 @@ netdev_kdp_qos_delete_queue(struct netdev *netdev, unsigned int id)
     int error;
 
     ovs_mutex_lock(&dev->up.mutex);
-    qos_get_basis(dev, dev->qos.basis.speed, &basis);
+    qos_get_queue_basis(dev, &basis);
     ovs_mutex_unlock(&dev->up.mutex);
     start = kdp_rtnl_begin();
     error = kdp_stock_netdev_linux_class.delete_queue(netdev, id);

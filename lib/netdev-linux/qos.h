@@ -9,15 +9,17 @@
  * Callbacks of the classes of devices.  The bridge sets quality of service and
  * policing of all ports whenever it is configured, and the stock callbacks
  * send that to the kernel, under the RTNL lock.  These do nothing if the
- * kernel has it already: they remember what was last set (qos-memory.h), and
- * the table of queueing disciplines (link/link-qdisc.h) says whether another
- * process has changed anything since.
+ * kernel has it already: they remember what was last set on a device, and the
+ * values from which its rates were computed.  The table of queueing
+ * disciplines (link/link-qdisc.h) says whether another process has changed
+ * anything since.
  *
  * Thread safety: the main thread. */
 
 #include <stdint.h>
 
 struct netdev;
+struct netdev_kdp;
 struct smap;
 
 int netdev_kdp_qos_set_policing(struct netdev *, uint32_t kbits_rate,
@@ -28,5 +30,8 @@ int netdev_kdp_qos_set(struct netdev *, const char *type,
 int netdev_kdp_qos_set_queue(struct netdev *, unsigned int id,
                              const struct smap *details);
 int netdev_kdp_qos_delete_queue(struct netdev *, unsigned int id);
+
+/* Frees what is remembered about a device. */
+void netdev_kdp_qos_forget(struct netdev_kdp *);
 
 #endif /* lib/netdev-linux/qos.h */
