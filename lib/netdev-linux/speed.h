@@ -28,7 +28,6 @@
  * it reads in that time count as used.
  *
  * Life cycle: netdev_kdp_speed_init(), once.
- * Life cycle: netdev_kdp_speed_init(), once.
  *
  * Thread safety: all functions belong to the main thread, which is the only
  * one that reads speeds.
