@@ -35,7 +35,6 @@ struct link_addrs {
     struct hmap changed;        /* Of struct link_addr_note. */
     uint64_t generation;
     uint64_t next_order;
-    uint64_t seqno;
 };
 
 struct link_addrs *
@@ -62,7 +61,6 @@ link_addr_note(struct link_addrs *addrs, int ifindex)
 {
     struct link_addr_note *note;
 
-    addrs->seqno++;
     HMAP_FOR_EACH_WITH_HASH (note, node, link_addr_hash(ifindex),
                              &addrs->changed) {
         if (note->ifindex == ifindex) {
@@ -316,15 +314,4 @@ link_addrs_count(const struct link_addrs *addrs_)
     size_t n = hmap_count(&addrs->addrs);
     ovs_mutex_unlock(&addrs->mutex);
     return n;
-}
-
-uint64_t
-link_addrs_seqno(const struct link_addrs *addrs_)
-{
-    struct link_addrs *addrs = CONST_CAST(struct link_addrs *, addrs_);
-
-    ovs_mutex_lock(&addrs->mutex);
-    uint64_t seqno = addrs->seqno;
-    ovs_mutex_unlock(&addrs->mutex);
-    return seqno;
 }

@@ -59,7 +59,4 @@ size_t link_addrs_count(const struct link_addrs *);
  * Returns each link once; returns false if no link is left. */
 bool link_addrs_next_changed(struct link_addrs *, int *ifindex);
 
-/* A number that increases with every change. */
-uint64_t link_addrs_seqno(const struct link_addrs *);
-
 #endif /* lib/link/link-addr.h */

@@ -44,7 +44,7 @@ find_rules(const struct tcf_id *place, struct hmap *rules)
     struct ofpbuf buffer;
     struct nl_dump dump;
 
-    kdp_tc_dump_start_at(place, false, &dump);
+    kdp_tc_dump_start(place, &dump);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     while (kdp_tc_dump_next(&dump, &buffer, &rule)) {
         struct port_rule *r = xzalloc(sizeof *r);

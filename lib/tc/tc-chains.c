@@ -71,7 +71,7 @@ kdp_tc_delete_chains(const struct tcf_id *place, size_t *n)
     struct nl_dump dump;
     int error;
 
-    kdp_tc_dump_start_at(place, false, &dump);
+    kdp_tc_dump_start(place, &dump);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     while (kdp_tc_dump_next(&dump, &buffer, &rule)) {
         if (rule.jumps) {

@@ -131,7 +131,7 @@ find_orphans(const struct tcf_id *place, bool was_port,
     struct nl_dump dump;
     int error;
 
-    kdp_tc_dump_start_at(place, false, &dump);
+    kdp_tc_dump_start(place, &dump);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     while (kdp_tc_dump_next(&dump, &buffer, &rule)) {
         if (is_of_previous_run(&rule, was_port)

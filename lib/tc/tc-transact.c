@@ -403,31 +403,14 @@ kdp_tc_place(struct netdev *netdev, int ifindex)
     return tc_make_tcf_id(ifindex, netdev_get_block_id(netdev), 0, hook);
 }
 
-/* Starts a dump of the rules of 'netdev', without the times at which they were
- * used if 'terse'.  Returns 0 or a positive errno value. */
-int
-kdp_tc_dump_start(struct netdev *netdev, bool terse, struct nl_dump *dump)
-{
-    int ifindex = netdev_get_ifindex(netdev);
-    struct tcf_id place;
-
-    if (ifindex < 0) {
-        return -ifindex;
-    }
-    place = kdp_tc_place(netdev, ifindex);
-    kdp_tc_dump_start_at(&place, terse, dump);
-    return 0;
-}
-
-/* The same for the rules in 'place'. */
+/* Starts a dump of the rules in 'place'. */
 void
-kdp_tc_dump_start_at(const struct tcf_id *place, bool terse,
-                     struct nl_dump *dump)
+kdp_tc_dump_start(const struct tcf_id *place, struct nl_dump *dump)
 {
     struct tcf_id place_ = *place;
 
     kdp_rtnl_count(KDP_RTNL_TC_DUMP);
-    tc_dump_flower_start(&place_, dump, terse);
+    tc_dump_flower_start(&place_, dump, false);
 }
 
 /* Stores the next rule that has a ufid in '*rule' and returns true, or returns

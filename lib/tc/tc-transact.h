@@ -80,11 +80,9 @@ bool kdp_tc_check(void);
  * for 'netdev'?  Sends nothing. */
 bool kdp_tc_check_chains(struct netdev *netdev);
 
-/* Goes through the rules of a device that have a ufid.  Threads may share a
+/* Goes through the rules in a place that have a ufid.  Threads may share a
  * dump, each with a buffer of its own of NL_DUMP_BUFSIZE. */
-int kdp_tc_dump_start(struct netdev *, bool terse, struct nl_dump *);
-void kdp_tc_dump_start_at(const struct tcf_id *place, bool terse,
-                          struct nl_dump *);
+void kdp_tc_dump_start(const struct tcf_id *place, struct nl_dump *);
 bool kdp_tc_dump_next(struct nl_dump *, struct ofpbuf *buffer,
                       struct kdp_tc_rule *);
 int kdp_tc_dump_done(struct nl_dump *);

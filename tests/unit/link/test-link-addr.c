@@ -119,20 +119,31 @@ prefixes_may_have_any_length(void **state)
     assert_int_equal(link_addrs_count(*state), 3);
 }
 
+/* True if addresses of links have changed since the last call. */
+static bool
+any_changed(struct link_addrs *addrs)
+{
+    bool any = false;
+    int ifindex;
+
+    while (link_addrs_next_changed(addrs, &ifindex)) {
+        any = true;
+    }
+    return any;
+}
+
 static void
 what_changes_nothing_is_no_change(void **state)
 {
-    uint64_t seqno;
-
     assert_true(ADD(LINK, "10.0.0.1", 24));
-    seqno = link_addrs_seqno(*state);
+    assert_true(any_changed(*state));
     assert_false(ADD(LINK, "10.0.0.1", 24));
     assert_false(DEL(LINK, "10.0.0.2", 24));
     assert_false(DEL(LINK + 1, "10.0.0.1", 24));
     link_addrs_remove_link(*state, LINK + 1);
-    assert_int_equal(link_addrs_seqno(*state), seqno);
+    assert_false(any_changed(*state));
     assert_true(DEL(LINK, "10.0.0.1", 24));
-    assert_true(link_addrs_seqno(*state) > seqno);
+    assert_true(any_changed(*state));
     assert_int_equal(link_addrs_count(*state), 0);
 }
 
@@ -165,18 +176,16 @@ addresses_go_with_their_link(void **state)
 static void
 a_sweep_removes_what_was_not_told_again(void **state)
 {
-    uint64_t seqno;
-
     ADD(LINK, "10.0.0.1", 24);
     ADD(LINK, "10.0.0.2", 24);
     ADD(LINK + 1, "fd00::1", 64);
     link_addrs_mark(*state);
     assert_false(ADD(LINK, "10.0.0.2", 24));
     assert_true(ADD(LINK, "10.0.0.3", 24));
-    seqno = link_addrs_seqno(*state);
+    assert_true(any_changed(*state));
     assert_int_equal(link_addrs_count(*state), 4);
     link_addrs_sweep(*state);
-    assert_true(link_addrs_seqno(*state) > seqno);
+    assert_true(any_changed(*state));
     assert_addrs(*state, LINK, "::ffff:10.0.0.2/::ffff:255.255.255.0 "
                  "::ffff:10.0.0.3/::ffff:255.255.255.0 ");
     assert_addrs(*state, LINK + 1, "");
@@ -185,9 +194,8 @@ a_sweep_removes_what_was_not_told_again(void **state)
     link_addrs_mark(*state);
     ADD(LINK, "10.0.0.2", 24);
     ADD(LINK, "10.0.0.3", 24);
-    seqno = link_addrs_seqno(*state);
     link_addrs_sweep(*state);
-    assert_int_equal(link_addrs_seqno(*state), seqno);
+    assert_false(any_changed(*state));
 }
 
 static void

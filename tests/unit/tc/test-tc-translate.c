@@ -316,8 +316,9 @@ device_without_a_discipline_has_no_rules(void **state)
     struct kdp_tc_rule rule;
     struct ofpbuf buffer;
     struct nl_dump dump;
+    struct tcf_id place = kdp_tc_place(netdev, netdev_get_ifindex(netdev));
 
-    assert_int_equal(kdp_tc_dump_start(netdev, false, &dump), 0);
+    kdp_tc_dump_start(&place, &dump);
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     assert_false(kdp_tc_dump_next(&dump, &buffer, &rule));
     ofpbuf_uninit(&buffer);
