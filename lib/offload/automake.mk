@@ -14,8 +14,6 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-chain.c \
 	lib/offload/offload-chain.h \
 	lib/offload/offload-control.c \
-	lib/offload/offload-counters.c \
-	lib/offload/offload-counters.h \
 	lib/offload/offload-diagnose.c \
 	lib/offload/offload-diagnose.h \
 	lib/offload/offload-dump.c \
@@ -32,6 +30,8 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-queue.h \
 	lib/offload/offload-reader.c \
 	lib/offload/offload-reader.h \
+	lib/offload/offload-reasons.c \
+	lib/offload/offload-reasons.h \
 	lib/offload/offload-rebalance.c \
 	lib/offload/offload-rebalance.h \
 	lib/offload/offload-report.c \

@@ -30,7 +30,8 @@ offload_create(const struct offload_kernel *kernel,
     offload->backend = *backend;
     offload_table_init(&offload->table);
     offload_queues_init(&offload->queues);
-    offload_counters_init(&offload->counters);
+    offload->counters = thread_counters_create(OFFLOAD_MAX_THREADS
+                                               * OFFLOAD_N_COUNTERS);
     offload_reasons_init(&offload->reasons);
     offload_ports_init(&offload->ports);
     offload_chains_init(&offload->chains);
@@ -88,7 +89,7 @@ offload_destroy(struct offload *offload)
     cancel_all(offload);
     offload_table_destroy(&offload->table);
     offload_queues_destroy(&offload->queues);
-    offload_counters_destroy(&offload->counters);
+    thread_counters_destroy(offload->counters);
     offload_reasons_destroy(&offload->reasons);
     offload_ports_destroy(&offload->ports);
     offload_chains_destroy(&offload->chains);

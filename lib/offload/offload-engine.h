@@ -7,11 +7,12 @@
 
 #include "offload/offload-backend.h"
 #include "offload/offload-chain.h"
-#include "offload/offload-counters.h"
 #include "offload/offload-flow.h"
 #include "offload/offload-port.h"
 #include "offload/offload-queue.h"
+#include "offload/offload-reasons.h"
 #include "offload/offload.h"
+#include "stats/thread-counters.h"
 
 /* Attempts to delete a copy from the kernel datapath, which may be short of
  * memory for a moment.  A copy that stays does no harm. */
@@ -27,7 +28,8 @@ struct offload {
 
     struct offload_table table;
     struct offload_queues queues;
-    struct offload_counters counters;
+    struct thread_counters *counters;   /* [OFFLOAD_MAX_THREADS]
+                                         * [OFFLOAD_N_COUNTERS]. */
     struct offload_reasons reasons;
     struct offload_ports ports;
     struct offload_chains chains;
@@ -62,12 +64,14 @@ offload_stripe(struct offload *offload, const ovs_u128 *ufid)
     return offload_table_stripe(&offload->table, ufid);
 }
 
-/* Increments 'counter' of 'thread'. */
+/* Increments 'counter' of offload thread 'thread'.  The caller may be another
+ * thread. */
 static inline void
 offload_count(struct offload *offload, unsigned int thread,
               enum offload_counter counter)
 {
-    offload_counters_add(&offload->counters, thread, counter);
+    thread_counters_add(thread_counters_self(offload->counters),
+                        thread * OFFLOAD_N_COUNTERS + counter, 1);
 }
 
 /* Sends 'message' to the thread of its port.  Not to be called while the

@@ -135,21 +135,6 @@ offload_table_clock(struct offload_table *table)
     return clock;
 }
 
-/* Returns the number of flows that are in tc only. */
-uint64_t
-offload_table_n_tc_only(struct offload_table *table)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
-        uint32_t n_stripe;
-
-        atomic_read_relaxed(&table->stripes[i].n_tc_only, &n_stripe);
-        n += n_stripe;
-    }
-    return n;
-}
-
 static uint32_t
 ufid_hash(const ovs_u128 *ufid)
 {

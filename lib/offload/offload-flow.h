@@ -294,7 +294,6 @@ void offload_table_destroy(struct offload_table *);
 struct offload_stripe *offload_table_stripe(struct offload_table *,
                                             const ovs_u128 *ufid);
 uint64_t offload_table_clock(struct offload_table *);
-uint64_t offload_table_n_tc_only(struct offload_table *);
 void offload_table_visit_port(struct offload_table *, uint32_t port,
                               offload_flow_visitor *, void *aux);
 

@@ -14,12 +14,12 @@
 
 static void
 get_thread_info(struct offload_queue *queue, unsigned int id,
-                const struct offload_counts *counts,
+                const uint64_t counts[OFFLOAD_N_COUNTERS],
                 struct offload_thread_info *info)
 {
     info->id = id;
     atomic_read_relaxed(&queue->running, &info->running);
-    memcpy(info->counters, counts->n[id], sizeof info->counters);
+    memcpy(info->counters, counts, sizeof info->counters);
     atomic_read_relaxed(&queue->n_flows, &info->n_queued);
     atomic_read_relaxed(&queue->most_flows, &info->most_queued);
     moving_average_read(&queue->cumulative, &info->cumulative);
@@ -56,10 +56,10 @@ count_retried(const struct offload_flow *flow,
 void
 offload_get_info(struct offload *offload, struct offload_engine_info *info)
 {
-    struct offload_counts counts;
+    uint64_t counts[OFFLOAD_MAX_THREADS][OFFLOAD_N_COUNTERS];
 
     *info = (struct offload_engine_info) { .n_threads = 0 };
-    offload_counters_fold(&offload->counters, &counts);
+    thread_counters_fold(offload->counters, counts[0]);
     for (size_t i = 0; i < OFFLOAD_MAX_THREADS; i++) {
         struct offload_queue *queue = &offload->queues.queues[i];
         bool ever_ran;
@@ -67,7 +67,7 @@ offload_get_info(struct offload *offload, struct offload_engine_info *info)
         atomic_read_relaxed(&queue->ever_ran, &ever_ran);
         if (ever_ran) {
             info->n_threads = i + 1;
-            get_thread_info(queue, i, &counts, &info->threads[i]);
+            get_thread_info(queue, i, counts[i], &info->threads[i]);
             info->n_running += info->threads[i].running;
         }
     }
@@ -107,7 +107,15 @@ offload_get_info(struct offload *offload, struct offload_engine_info *info)
 uint64_t
 offload_n_tc_only(struct offload *offload)
 {
-    return offload_table_n_tc_only(&offload->table);
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        uint32_t n_stripe;
+
+        atomic_read_relaxed(&offload->table.stripes[i].n_tc_only, &n_stripe);
+        n += n_stripe;
+    }
+    return n;
 }
 
 /* Returns the reason why 'flow' is where it is, or NULL. */

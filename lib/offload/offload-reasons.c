@@ -1,55 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
-#include "offload/offload-counters.h"
+#include "offload/offload-reasons.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "offload/offload-backend.h"
 #include "openvswitch/vlog.h"
-#include "stats/thread-counters.h"
 #include "util.h"
 #include "uuid.h"
 
-VLOG_DEFINE_THIS_MODULE(offload_counters);
+VLOG_DEFINE_THIS_MODULE(offload_reasons);
 
 static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-
-void
-offload_counters_init(struct offload_counters *counters)
-{
-    counters->set = thread_counters_create(OFFLOAD_MAX_THREADS
-                                           * OFFLOAD_N_COUNTERS);
-}
-
-void
-offload_counters_destroy(struct offload_counters *counters)
-{
-    thread_counters_destroy(counters->set);
-}
-
-/* Increments 'counter' of offload thread 'thread'. */
-void
-offload_counters_add(struct offload_counters *counters, unsigned int thread,
-                     enum offload_counter counter)
-{
-    thread_counters_add(thread_counters_self(counters->set),
-                        thread * OFFLOAD_N_COUNTERS + counter, 1);
-}
-
-/* Stores the sums over all blocks in '*counts'. */
-void
-offload_counters_fold(struct offload_counters *counters,
-                      struct offload_counts *counts)
-{
-    BUILD_ASSERT_DECL(sizeof counts->n == (OFFLOAD_MAX_THREADS
-                                           * OFFLOAD_N_COUNTERS
-                                           * sizeof(uint64_t)));
-    thread_counters_fold(counters->set, counts->n[0]);
-}
-
-/* Reasons. */
 
 void
 offload_reasons_init(struct offload_reasons *reasons)
