@@ -48,6 +48,9 @@ def daemon_figures(results, daemon, column):
         return row_of(results, "restart", "starts", daemon=daemon,
                       ports=ports, handlers=4)
 
+    def memory(ports):
+        return start(ports)["rss_kb"]
+
     lost = row_of(results, "restart", "lost", daemon=daemon, how="SIGTERM",
                   rules="normal", offload=False, flows=1)
     chassis = row_of(results, "restart-live", "lost", daemon=daemon,
@@ -71,8 +74,9 @@ def daemon_figures(results, daemon, column):
         "restart-lost": f"{lost['most']}",
         "chassis-lost": f"{chassis['lost']}",
         "start": f"{start(4000)['start_ms'] / 1000:.0f} s",
-        "memory-few": f"{start(10)['rss_kb'] / 1024:.1f} MiB",
-        "memory-many": f"{start(4000)['rss_kb'] / 1024:.0f} MiB"}
+        "port-memory": f"{(memory(1000) - memory(10)) / 990:.0f} KiB",
+        "memory-few": f"{memory(10) / 1024:.1f} MiB",
+        "memory-many": f"{memory(4000) / 1024:.0f} MiB"}
 
 
 def ratio_figures(results):
