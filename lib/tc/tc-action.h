@@ -43,8 +43,8 @@
  * Open vSwitch puts an action of kind skbedit that addresses the packet to
  * this host (tc-kind.h).  All of these actions are the same.  The kernel
  * allocates per-CPU counters for each, whatever the request says, which takes
- * a third of the time of such a rule.  A rule that names an existing action
- * only refers to it.
+ * a third of the time of such a rule (test "burst" of bench-offload, mode
+ * "software").  A rule that names an existing action only refers to it.
  *
  * So rules name the same number for it, one of the range.  The first rule
  * creates the action, and it goes with the last one.  Limits:
