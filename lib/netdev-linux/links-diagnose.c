@@ -75,8 +75,8 @@ kdp_links_diagnose_tables(const struct link_listener_stats *stats,
 
 static const struct finding_kind rtnl_busy = {
     "rtnl-busy",
-    "Each call may wait for whoever holds the kernel's RTNL lock, and the "
-    "daemon with it.",
+    "Each call may wait for another process that holds the kernel's RTNL "
+    "lock.",
     "Look for what makes these calls: ports that come and go, MII monitoring "
     "of bonds, controllers that set QoS again.",
 };

@@ -188,7 +188,7 @@ show_text(int32_t nsid, struct ds *s)
                   link_addrs_count(kdp_links_addrs()),
                   link_qdiscs_count(kdp_links_qdiscs()));
     if_notifier_kdp_get_counts(&notices, &foreign);
-    ds_put_format(s, "  bridge: told of changes %llu, not told of %llu\n",
+    ds_put_format(s, "  bridge: notified of changes %llu, not of %llu\n",
                   notices, foreign);
     links_show_devices_text(s);
     show_routes_text(s);

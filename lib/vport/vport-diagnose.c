@@ -46,8 +46,8 @@ vport_diagnose(const struct vport_table_info *info, struct findings *findings)
                      "not in sync with the kernel", info->name);
     }
     if (!info->all_namespaces) {
-        findings_add(findings, &namespaces_not_followed, "%s: changes of "
-                     "devices in other network namespaces are not heard of",
+        findings_add(findings, &namespaces_not_followed, "%s: the kernel "
+                     "does not announce devices in other network namespaces",
                      info->name);
     }
     if (losses >= MANY_LOSSES) {

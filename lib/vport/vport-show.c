@@ -111,8 +111,8 @@ vport_show_text(const struct vport_table_info *info, struct ds *s)
     ds_put_format(s, "%s: vport table\n", info->name);
     ds_put_format(s, "  ports %"PRIuSIZE", %s, %s\n", info->n_vports,
                   state_name(info), (info->all_namespaces
-                                     ? "hears of all namespaces"
-                                     : "hears of its own namespace"));
+                                     ? "follows all namespaces"
+                                     : "follows its own namespace"));
     fields_put_lines(s, "  questions", question_fields, stats);
     fields_put_lines(s, "  events", event_fields, stats);
     fields_put_lines(s, "  losses", loss_fields, stats);

@@ -266,7 +266,7 @@ link_burst_foreign() {
 0" 'namespace of foreign devices'
     test "$(link_json '.namespaces[] | select(.namespace == "4711").events')" \
         -ge 90 || fail 'its events did not arrive'
-    matches "$(ovs-appctl link-table/show)" 'bridge: told of changes [0-9]+, '
+    matches "$(ovs-appctl link-table/show)" 'bridge: notified of changes [0-9]+, '
 }
 
 add_test link_burst_own \

@@ -48,7 +48,7 @@ text_says_all(void **state OVS_UNUSED)
     assert_string_equal(
         ds_cstr(&s),
         "system@dp: vport table\n"
-        "  ports 2, in sync, hears of all namespaces\n"
+        "  ports 2, in sync, follows all namespaces\n"
         "  questions: by_name 102, by_number 101, lists 103\n"
         "  events: new 301, deleted 302, changed 303, foreign 304, "
         "links 305, renamed 309\n"
