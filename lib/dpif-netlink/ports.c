@@ -294,7 +294,7 @@ ports_del(struct kdp_datapath *dp, odp_port_t port_no_)
         vport_table_expire(dp->vports);
         if_notifier_kdp_catch_up();
         if (error == ENODEV) {
-            vport_table_doubt(dp->vports, port_no);
+            vport_table_recheck(dp->vports, port_no);
         } else if (error) {
             return error;       /* The port exists and needs its channel. */
         }

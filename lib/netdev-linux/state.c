@@ -164,7 +164,7 @@ netdev_kdp_shows(const struct netdev_kdp *dev, const struct link_info *link)
 /* Notes that the features of 'dev' may have changed, unless it is a veth
  * device, whose features are constant. */
 static void
-netdev_kdp_doubt_features(struct netdev_kdp *dev)
+netdev_kdp_features_changed(struct netdev_kdp *dev)
     OVS_REQUIRES(dev->up.mutex)
 {
     if (dev->up.cache_valid & VALID_FEATURES
@@ -203,7 +203,7 @@ netdev_kdp_take(struct netdev_kdp *dev, const struct link_info *link)
                || link->carrier_up != dev->link.carrier_up
                || link->carrier_down != dev->link.carrier_down) {
         /* Speed and duplex are negotiated when the carrier comes up. */
-        netdev_kdp_doubt_features(dev);
+        netdev_kdp_features_changed(dev);
     }
     if (dev->in4_set && dev->link.flags & IFF_UP && !(link->flags & IFF_UP)) {
         /* When the bridge is configured, it brings the device up and sets its
@@ -564,7 +564,7 @@ netdev_kdp_touch_settings(const struct sset *names, bool lag)
             ovs_mutex_lock(&dev->up.mutex);
             if (dev->present
                 && (!lag || netdev_kdp_lag_is_kind(dev->link.kind))) {
-                netdev_kdp_doubt_features(dev);
+                netdev_kdp_features_changed(dev);
                 netdev_change_seq_changed(netdev);
             }
             ovs_mutex_unlock(&dev->up.mutex);

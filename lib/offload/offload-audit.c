@@ -102,7 +102,7 @@ offload_audit_postpone(struct offload *offload, long long int when)
 /* Records that tc reported a rule of 'ufid' that no flow had. */
 void
 offload_audit_suspect(struct offload *offload, const ovs_u128 *ufid,
-                      const void *told)
+                      const void *listed)
 {
     struct offload_audit *audit = offload->audit;
     struct offload_rule *rule;
@@ -110,7 +110,7 @@ offload_audit_suspect(struct offload *offload, const ovs_u128 *ufid,
     if (audit->n >= MAX_SUSPECTS) {
         return;
     }
-    rule = offload->backend.name(offload->backend.aux, told);
+    rule = offload->backend.name(offload->backend.aux, listed);
     if (rule) {
         if (audit->n == audit->allocated) {
             audit->suspects = x2nrealloc(audit->suspects, &audit->allocated,

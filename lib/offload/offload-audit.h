@@ -59,7 +59,7 @@ uint64_t offload_audit_count(const struct offload_audit *);
 bool offload_audit_is_due(struct offload *, long long int now);
 void offload_audit_postpone(struct offload *, long long int when);
 void offload_audit_suspect(struct offload *, const ovs_u128 *ufid,
-                           const void *told);
+                           const void *listed);
 void offload_audit_judge(struct offload *);
 
 #endif /* lib/offload/offload-audit.h */

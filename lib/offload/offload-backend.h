@@ -223,7 +223,7 @@ typedef void offload_dump_cb(void *cb_aux, const ovs_u128 *ufid,
 
 /* Called by the backend for a rule of flow 'ufid' that it has listed. */
 typedef void offload_list_cb(void *cb_aux, const ovs_u128 *ufid,
-                             const void *told);
+                             const void *listed);
 
 /* Called by the backend before it lists 'place', where 'port', maybe a port of
  * another datapath, has its rules.  Returns true if each rule there belongs to
@@ -247,7 +247,7 @@ struct offload_backend {
     void (*operate)(void *aux, struct offload_copy_op *ops[], size_t n);
 
     /* Calls 'cb' for those rules of ours for which a list is better than
-     * OFFLOAD_COPY_GET, as far as possible.  Its argument 'told' is for
+     * OFFLOAD_COPY_GET, as far as possible.  Its argument 'listed' is for
      * 'take', and valid during the call.  Only 'exact' requires the times of
      * last use.  NULL if there are no such rules. */
     void (*list)(void *aux, bool exact, offload_list_cb *cb, void *cb_aux);
@@ -258,15 +258,15 @@ struct offload_backend {
     void (*list_all)(void *aux, offload_is_known_cb *is_known,
                      offload_list_cb *cb, void *cb_aux);
 
-    /* Returns true if 'told' is about 'rule', and then stores in '*stats' and
+    /* Returns true if 'listed' is 'rule', and then stores in '*stats' and
      * '*hw' what OFFLOAD_COPY_GET would.  Must not wait. */
-    bool (*take)(void *aux, struct offload_rule *rule, const void *told,
+    bool (*take)(void *aux, struct offload_rule *rule, const void *listed,
                  struct offload_stats *stats, enum offload_hw *hw);
 
-    /* Returns the rule that 'told', from 'list_all', is about, with a
+    /* Returns the rule that 'listed', from 'list_all', is about, with a
      * reference for the caller, or NULL if it may be another program's.  Must
      * not wait. */
-    struct offload_rule *(*name)(void *aux, const void *told);
+    struct offload_rule *(*name)(void *aux, const void *listed);
 
     /* Do 'a' and 'b' have the same name in tc? */
     bool (*is_same)(const struct offload_rule *a,

@@ -105,7 +105,7 @@ saw(const struct round *round, struct offload_flow *flow,
 /* Handles a rule in a list of a device.  If only tc's software has it, it is
  * better read by itself, which returns the time of its last use. */
 static void
-take_listed(void *round_, const ovs_u128 *ufid, const void *told)
+take_listed(void *round_, const ovs_u128 *ufid, const void *listed)
 {
     struct round *round = round_;
     struct offload *offload = round->offload;
@@ -118,7 +118,7 @@ take_listed(void *round_, const ovs_u128 *ufid, const void *told)
     ovs_mutex_lock(&stripe->mutex);
     flow = offload_flow_find(stripe, ufid);
     if (flow && flow->tc != OFFLOAD_TC_NONE) {
-        known = offload->backend.take(offload->backend.aux, flow->rule, told,
+        known = offload->backend.take(offload->backend.aux, flow->rule, listed,
                                       &stats, &hw);
     }
     if (known && offload_flow_in_tc(flow)
@@ -130,7 +130,7 @@ take_listed(void *round_, const ovs_u128 *ufid, const void *told)
     ovs_mutex_unlock(&stripe->mutex);
 
     if (round->audit && !known) {
-        offload_audit_suspect(offload, ufid, told);
+        offload_audit_suspect(offload, ufid, listed);
     }
 }
 

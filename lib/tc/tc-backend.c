@@ -206,7 +206,7 @@ transact_batch(struct pending pending[], size_t n)
  * It may if the answer was lost: then the request was sent again and found the
  * rule in its way, or the error is not tc's. */
 static bool
-is_in_doubt(const struct kdp_tc_request *request)
+may_exist(const struct kdp_tc_request *request)
 {
     switch (request->error) {
     case 0:
@@ -224,7 +224,7 @@ is_in_doubt(const struct kdp_tc_request *request)
 
 /* Finds out whether the rule of 'pending', which failed to add it, exists. */
 static void
-resolve_doubt(struct pending *pending)
+find_out(struct pending *pending)
 {
     struct kdp_tc_request get = {
         .type = KDP_TC_GET, .id = pending->request.id,
@@ -258,8 +258,8 @@ commit(struct pending *pending)
 
     if (op->type != OFFLOAD_COPY_PUT) {
         check_reply(request, &op->ufid);
-    } else if (is_in_doubt(request)) {
-        resolve_doubt(pending);
+    } else if (may_exist(request)) {
+        find_out(pending);
     }
     op->error = pending->prio_taken ? EAGAIN : request->error;
     switch (op->type) {
@@ -527,32 +527,32 @@ tc_list_all(void *tc_, offload_is_known_cb *is_known, offload_list_cb *cb,
 }
 
 static bool
-tc_take(void *tc OVS_UNUSED, struct offload_rule *rule, const void *told_,
+tc_take(void *tc OVS_UNUSED, struct offload_rule *rule, const void *listed_,
         struct offload_stats *stats, enum offload_hw *hw)
 {
-    const struct kdp_tc_rule *told = told_;
+    const struct kdp_tc_rule *listed = listed_;
     struct kdp_tc_known known;
 
     if (!kdp_tc_rule_get(rule, &known)
-        || !kdp_tc_id_equals(&known.id, &told->id)) {
+        || !kdp_tc_id_equals(&known.id, &listed->id)) {
         return false;
     }
-    *hw = kdp_tc_rule_saw(rule, told);
-    *stats = kdp_tc_stats(told, known.overhead);
+    *hw = kdp_tc_rule_saw(rule, listed);
+    *stats = kdp_tc_stats(listed, known.overhead);
     return true;
 }
 
 static struct offload_rule *
-tc_name(void *tc, const void *told_)
+tc_name(void *tc, const void *listed_)
 {
-    const struct kdp_tc_rule *told = told_;
+    const struct kdp_tc_rule *listed = listed_;
     struct offload_rule *rule;
 
-    if (!kdp_tc_handle_is_kdp(told->id.handle)) {
+    if (!kdp_tc_handle_is_kdp(listed->id.handle)) {
         return NULL;
     }
     rule = kdp_tc_rule_create(tc);
-    kdp_tc_rule_set(rule, UINT32_MAX, &told->id, NULL, false);
+    kdp_tc_rule_set(rule, UINT32_MAX, &listed->id, NULL, false);
     return rule;
 }
 

@@ -392,7 +392,7 @@ set_devices(struct rule *rule, unsigned int n)
 }
 
 enum offload_hw
-kdp_tc_rule_saw(struct offload_rule *rule_, const struct kdp_tc_rule *told)
+kdp_tc_rule_saw(struct offload_rule *rule_, const struct kdp_tc_rule *listed)
 {
     struct rule *rule = rule_cast(rule_);
     unsigned int before, n;
@@ -401,7 +401,8 @@ kdp_tc_rule_saw(struct offload_rule *rule_, const struct kdp_tc_rule *told)
         return OFFLOAD_HW_UNKNOWN;
     }
     atomic_read_relaxed(&rule->n_devices, &before);
-    n = (!told->in_hw ? 0 : told->n_devices ? MIN(told->n_devices, MAX_DEVICES)
+    n = (!listed->in_hw ? 0
+         : listed->n_devices ? MIN(listed->n_devices, MAX_DEVICES)
          : MAX(before, 1));
     if (n != before) {
         /* This is rare.  Another thread may change or remove it meanwhile. */

@@ -94,10 +94,10 @@ uint16_t kdp_tc_rule_set(struct offload_rule *rule, uint32_t port_no,
 uint16_t kdp_tc_overhead(struct kdp_tc *, const struct offload_desc *,
                          const struct kdp_tc_id *id);
 
-/* Updates the devices that have 'rule', as 'told' reports them, and returns
+/* Updates the devices that have 'rule', as 'listed' reports them, and returns
  * that as enum offload_hw. */
 enum offload_hw kdp_tc_rule_saw(struct offload_rule *rule,
-                                const struct kdp_tc_rule *told);
+                                const struct kdp_tc_rule *listed);
 
 /* What is known of a rule. */
 struct kdp_tc_known {

@@ -16,7 +16,7 @@ vport_store_init(struct vport_table *table)
     hmap_init(&table->by_number);
     hmap_init(&table->by_name);
     hmap_init(&table->by_ifindex);
-    hmap_init(&table->doubts);
+    hmap_init(&table->rechecks);
     ovs_list_init(&table->pollers);
     table->gone = bitmap_allocate(OVS_VPORT_MAX_PORTS);
 }
@@ -29,11 +29,11 @@ vport_store_uninit(struct vport_table *table)
     HMAP_FOR_EACH_POP (entry, number_node, &table->by_number) {
         free(entry);
     }
-    vport_doubt_clear(table);
+    vport_recheck_clear(table);
     hmap_destroy(&table->by_number);
     hmap_destroy(&table->by_name);
     hmap_destroy(&table->by_ifindex);
-    hmap_destroy(&table->doubts);
+    hmap_destroy(&table->rechecks);
     bitmap_free(table->gone);
 }
 
@@ -183,54 +183,54 @@ vport_store_remove(struct vport_table *table, struct vport_entry *entry)
 
 /* Uncertain port numbers. */
 
-struct vport_doubt *
-vport_doubt_find(const struct vport_table *table, uint32_t port_no)
+struct vport_recheck *
+vport_recheck_find(const struct vport_table *table, uint32_t port_no)
 {
-    struct vport_doubt *doubt;
+    struct vport_recheck *recheck;
 
-    HMAP_FOR_EACH_WITH_HASH (doubt, node, hash_int(port_no, 0),
-                             &table->doubts) {
-        if (doubt->port_no == port_no) {
-            return doubt;
+    HMAP_FOR_EACH_WITH_HASH (recheck, node, hash_int(port_no, 0),
+                             &table->rechecks) {
+        if (recheck->port_no == port_no) {
+            return recheck;
         }
     }
     return NULL;
 }
 
-struct vport_doubt *
-vport_doubt_add(struct vport_table *table, uint32_t port_no,
+struct vport_recheck *
+vport_recheck_add(struct vport_table *table, uint32_t port_no,
                 enum vport_ask reason)
 {
-    struct vport_doubt *doubt = vport_doubt_find(table, port_no);
+    struct vport_recheck *recheck = vport_recheck_find(table, port_no);
 
-    if (!doubt) {
-        doubt = xzalloc(sizeof *doubt);
-        doubt->port_no = port_no;
-        doubt->announced = vport_store_find(table, port_no) != NULL;
-        doubt->since = time_msec();
-        doubt->reason = reason;
-        hmap_insert(&table->doubts, &doubt->node, hash_int(port_no, 0));
+    if (!recheck) {
+        recheck = xzalloc(sizeof *recheck);
+        recheck->port_no = port_no;
+        recheck->announced = vport_store_find(table, port_no) != NULL;
+        recheck->since = time_msec();
+        recheck->reason = reason;
+        hmap_insert(&table->rechecks, &recheck->node, hash_int(port_no, 0));
     } else if (reason == VPORT_ASK_ORDER) {
-        doubt->reason = reason;
+        recheck->reason = reason;
     }
-    doubt->ask = true;
-    return doubt;
+    recheck->ask = true;
+    return recheck;
 }
 
 void
-vport_doubt_remove(struct vport_table *table, struct vport_doubt *doubt)
+vport_recheck_remove(struct vport_table *table, struct vport_recheck *recheck)
 {
-    hmap_remove(&table->doubts, &doubt->node);
-    free(doubt);
+    hmap_remove(&table->rechecks, &recheck->node);
+    free(recheck);
 }
 
 void
-vport_doubt_clear(struct vport_table *table)
+vport_recheck_clear(struct vport_table *table)
 {
-    struct vport_doubt *doubt;
+    struct vport_recheck *recheck;
 
-    HMAP_FOR_EACH_POP (doubt, node, &table->doubts) {
-        free(doubt);
+    HMAP_FOR_EACH_POP (recheck, node, &table->rechecks) {
+        free(recheck);
     }
 }
 

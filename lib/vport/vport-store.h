@@ -43,7 +43,7 @@ struct vport_entry {
 };
 
 /* An uncertain port number, about which the kernel is to be asked. */
-struct vport_doubt {
+struct vport_recheck {
     struct hmap_node node;
     uint32_t port_no;
     enum vport_ask reason;
@@ -84,7 +84,7 @@ struct vport_table {
     struct hmap by_ifindex OVS_GUARDED;
     size_t n_untracked OVS_GUARDED; /* Ports whose names we cannot track. */
 
-    struct hmap doubts OVS_GUARDED; /* struct vport_doubt. */
+    struct hmap rechecks OVS_GUARDED;       /* struct vport_recheck. */
 
     struct ovs_list pollers OVS_GUARDED;    /* struct vport_poller. */
     unsigned long *gone OVS_GUARDED;        /* Bitmap of port numbers. */
@@ -137,15 +137,17 @@ bool vport_is_untracked(const struct vport_table *table,
                         const struct ovs_vport *vport)
     OVS_REQUIRES(table->mutex);
 
-struct vport_doubt *vport_doubt_add(struct vport_table *table,
-                                    uint32_t port_no, enum vport_ask reason)
+struct vport_recheck *vport_recheck_add(struct vport_table *table,
+                                        uint32_t port_no,
+                                        enum vport_ask reason)
     OVS_REQUIRES(table->mutex);
-struct vport_doubt *vport_doubt_find(const struct vport_table *table,
-                                     uint32_t port_no)
+struct vport_recheck *vport_recheck_find(const struct vport_table *table,
+                                         uint32_t port_no)
     OVS_REQUIRES(table->mutex);
-void vport_doubt_remove(struct vport_table *table, struct vport_doubt *doubt)
+void vport_recheck_remove(struct vport_table *table,
+                          struct vport_recheck *recheck)
     OVS_REQUIRES(table->mutex);
-void vport_doubt_clear(struct vport_table *table)
+void vport_recheck_clear(struct vport_table *table)
     OVS_REQUIRES(table->mutex);
 
 /* Notifies pollers that port 'name', or any port, has changed. */

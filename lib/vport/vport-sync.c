@@ -162,12 +162,13 @@ vport_apply(struct vport_table *table, struct vport_entry *entry,
     OVS_REQUIRES(table->mutex)
 {
     if (vport->cmd == OVS_VPORT_CMD_DEL) {
-        struct vport_doubt *doubt = vport_doubt_find(table, vport->port_no);
+        struct vport_recheck *recheck = vport_recheck_find(table,
+                                                           vport->port_no);
 
         vport_store_remove(table, entry);
-        if (doubt) {
+        if (recheck) {
             /* The request was about its device, which no longer matters. */
-            vport_doubt_remove(table, doubt);
+            vport_recheck_remove(table, recheck);
         }
     } else if (vport->cmd == OVS_VPORT_CMD_NEW) {
         vport_store_put(table, vport, VPORT_FOUND_YES);
@@ -176,13 +177,13 @@ vport_apply(struct vport_table *table, struct vport_entry *entry,
          * when we did not know it as a port. */
         if (vport->nsid != OVS_VPORT_LOCAL
             || !vport_has_name(vport->ifindex, vport->name)) {
-            vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE);
+            vport_recheck_add(table, vport->port_no, VPORT_ASK_DEVICE);
         }
     } else if (vport_device_equals(&entry->vport, vport)) {
         vport_store_put(table, vport, VPORT_FOUND_UNKNOWN);
     } else {
         /* Rtnetlink announces, or has announced, the same or a later state. */
-        vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE);
+        vport_recheck_add(table, vport->port_no, VPORT_ASK_DEVICE);
     }
 }
 
@@ -191,23 +192,23 @@ vport_take(struct vport_table *table, const struct ovs_vport *vport)
     OVS_REQUIRES(table->mutex)
 {
     struct vport_entry *entry = vport_store_find(table, vport->port_no);
-    struct vport_doubt *doubt = vport_doubt_find(table, vport->port_no);
+    struct vport_recheck *recheck = vport_recheck_find(table, vport->port_no);
     bool contradiction = (vport->cmd == OVS_VPORT_CMD_NEW ? entry != NULL
                           : vport->cmd == OVS_VPORT_CMD_SET ? entry == NULL
                           : !entry || !vport_may_be(entry, vport));
-    bool in_doubt = (contradiction
-                     || (doubt && doubt->reason == VPORT_ASK_ORDER)
+    bool must_ask = (contradiction
+                     || (recheck && recheck->reason == VPORT_ASK_ORDER)
                      || time_msec() < table->late_until);
 
     vport_notify(table, vport->name);
-    if (in_doubt) {
-        doubt = vport_doubt_add(table, vport->port_no, VPORT_ASK_ORDER);
+    if (must_ask) {
+        recheck = vport_recheck_add(table, vport->port_no, VPORT_ASK_ORDER);
     }
-    if (doubt) {
-        doubt->announced += (vport->cmd == OVS_VPORT_CMD_NEW ? 1
+    if (recheck) {
+        recheck->announced += (vport->cmd == OVS_VPORT_CMD_NEW ? 1
                              : vport->cmd == OVS_VPORT_CMD_DEL ? -1 : 0);
     }
-    if (!in_doubt) {
+    if (!must_ask) {
         vport_apply(table, entry, vport);
     }
 }
@@ -282,7 +283,7 @@ vport_take_link(struct vport_table *table, int ifindex, int32_t nsid,
              ? vport->type == OVS_VPORT_TYPE_INTERNAL
              : strcmp(name, vport->name))
             && vport_has_device(vport, ifindex, nsid)) {
-            vport_doubt_add(table, vport->port_no, VPORT_ASK_DEVICE);
+            vport_recheck_add(table, vport->port_no, VPORT_ASK_DEVICE);
         }
     }
 }
@@ -301,7 +302,7 @@ vport_take_nsid_gone(struct vport_table *table, int32_t nsid)
 
     HMAP_FOR_EACH (entry, number_node, &table->by_number) {
         if (entry->vport.nsid == nsid) {
-            vport_doubt_add(table, entry->vport.port_no, VPORT_ASK_DEVICE);
+            vport_recheck_add(table, entry->vport.port_no, VPORT_ASK_DEVICE);
         }
     }
 }
@@ -429,15 +430,15 @@ vport_ask(struct vport_table *table, uint32_t port_no, enum vport_ask reason,
     return error;
 }
 
-/* Ends 'doubt' after the kernel's answer, unless more announcements are to
+/* Ends 'recheck' after the kernel's answer, unless more announcements are to
  * come. */
 static void
-vport_doubt_end(struct vport_table *table, struct vport_doubt *doubt)
+vport_recheck_end(struct vport_table *table, struct vport_recheck *recheck)
     OVS_REQUIRES(table->mutex)
 {
-    if (doubt->announced == !!vport_store_find(table, doubt->port_no)
-        || time_msec() > doubt->since + VPORT_LATE_MS) {
-        vport_doubt_remove(table, doubt);
+    if (recheck->announced == !!vport_store_find(table, recheck->port_no)
+        || time_msec() > recheck->since + VPORT_LATE_MS) {
+        vport_recheck_remove(table, recheck);
     }
 }
 
@@ -445,39 +446,39 @@ int
 vport_sync_ask(struct vport_table *table, uint32_t port_no,
                enum vport_ask reason, struct ovs_vport *vport)
 {
-    struct vport_doubt *doubt = vport_doubt_add(table, port_no, reason);
+    struct vport_recheck *recheck = vport_recheck_add(table, port_no, reason);
     int error = vport_ask(table, port_no, reason, vport);
 
-    doubt->ask = false;
-    doubt->reason = VPORT_ASK_ORDER;
-    vport_doubt_end(table, doubt);
+    recheck->ask = false;
+    recheck->reason = VPORT_ASK_ORDER;
+    vport_recheck_end(table, recheck);
     return error;
 }
 
 static void
-vport_resolve_doubts(struct vport_table *table)
+vport_resolve_rechecks(struct vport_table *table)
     OVS_REQUIRES(table->mutex)
 {
-    struct vport_doubt *doubt, *next;
+    struct vport_recheck *recheck, *next;
     struct ovs_vport vport;
     size_t n = 0;
 
-    HMAP_FOR_EACH (doubt, node, &table->doubts) {
-        n += doubt->ask;
+    HMAP_FOR_EACH (recheck, node, &table->rechecks) {
+        n += recheck->ask;
     }
     if (n > VPORT_MAX_ASKS) {
         vport_sync_lost(table, VPORT_ASK_ORDER);
     }
-    HMAP_FOR_EACH_SAFE (doubt, next, node, &table->doubts) {
+    HMAP_FOR_EACH_SAFE (recheck, next, node, &table->rechecks) {
         if (!table->in_sync) {
             return;
         }
-        if (doubt->ask) {
-            vport_ask(table, doubt->port_no, doubt->reason, &vport);
-            doubt->ask = false;
-            doubt->reason = VPORT_ASK_ORDER;
+        if (recheck->ask) {
+            vport_ask(table, recheck->port_no, recheck->reason, &vport);
+            recheck->ask = false;
+            recheck->reason = VPORT_ASK_ORDER;
         }
-        vport_doubt_end(table, doubt);
+        vport_recheck_end(table, recheck);
     }
 }
 
@@ -505,7 +506,7 @@ vport_dump_was_disturbed(struct vport_table *table)
     const struct vport_table_stats before = table->stats;
     bool drained;
 
-    vport_doubt_clear(table);
+    vport_recheck_clear(table);
     table->late_until = time_msec() + VPORT_LATE_MS;
     drained = vport_receive(table, table->vport_mcast, vport_take_cb, "ports",
                             &table->stats.vport_overruns);
@@ -563,7 +564,7 @@ vport_dump(struct vport_table *table)
         vport_notify_all(table);
     }
     table->in_sync = true;
-    vport_resolve_doubts(table);
+    vport_resolve_rechecks(table);
 }
 
 void
@@ -582,7 +583,7 @@ vport_sync_catch_up(struct vport_table *table)
                             "devices", &table->stats.link_overruns);
     drained &= vport_receive(table, table->vport_mcast, vport_take_cb,
                              "ports", &table->stats.vport_overruns);
-    vport_resolve_doubts(table);
+    vport_resolve_rechecks(table);
 
     /* A socket that overran receives nothing until it was seen empty, so a
      * dump before that would miss later changes. */

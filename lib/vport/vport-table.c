@@ -138,8 +138,8 @@ vport_find_out(struct vport_table *table, struct vport_entry *entry,
         entry->found = VPORT_FOUND_NO;
     } else if (!error) {
         /* Announcements are missing. */
-        vport_doubt_add(table, vport->port_no, VPORT_ASK_ORDER);
-        vport_doubt_add(table, entry->vport.port_no, VPORT_ASK_ORDER);
+        vport_recheck_add(table, vport->port_no, VPORT_ASK_ORDER);
+        vport_recheck_add(table, entry->vport.port_no, VPORT_ASK_ORDER);
     }
     return error;
 }
@@ -296,12 +296,12 @@ vport_table_list(struct vport_table *table, struct ovs_vport **vports,
 /* Changes. */
 
 void
-vport_table_doubt(struct vport_table *table, uint32_t port_no)
+vport_table_recheck(struct vport_table *table, uint32_t port_no)
 {
     ovs_mutex_lock(&table->mutex);
     table->caught_up = false;
     if (vport_store_find(table, port_no)) {
-        vport_doubt_add(table, port_no, VPORT_ASK_ORDER);
+        vport_recheck_add(table, port_no, VPORT_ASK_ORDER);
     }
     ovs_mutex_unlock(&table->mutex);
 }

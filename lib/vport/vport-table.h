@@ -132,7 +132,7 @@ void vport_table_expire(struct vport_table *);
 
 /* Says that the kernel seems to have no port 'port_no', though the table may
  * have one: the kernel is asked before the next lookup. */
-void vport_table_doubt(struct vport_table *, uint32_t port_no);
+void vport_table_recheck(struct vport_table *, uint32_t port_no);
 
 /* Stores in '*vport' the port with that number, or the one that the kernel
  * finds under that name.  Returns 0, ENODEV if there is none, or the positive

@@ -397,7 +397,7 @@ fake_dump_port(void *side_, uint32_t port OVS_UNUSED,
 }
 
 /* A rule as the list tells it. */
-struct told {
+struct listed {
     struct offload_rule *rule;
     struct offload_stats stats;
     enum offload_hw hw;
@@ -426,7 +426,7 @@ fake_list_all(void *side_, offload_is_known_cb *is_known, offload_list_cb *cb,
     for (size_t i = 0; i < n; i++) {
         struct offload_desc *desc = copies[i].desc;
         struct offload_place place = { .data = { desc->in_port } };
-        const struct told told = {
+        const struct listed listed = {
             .rule = copies[i].rule,
             .stats = copies[i].stats,
             .hw = copies[i].hw,
@@ -434,7 +434,7 @@ fake_list_all(void *side_, offload_is_known_cb *is_known, offload_list_cb *cb,
 
         if (desc->in_port >= OFFLOAD_FAKE_NO_PORT
             || is_known(cb_aux, desc->in_port, &place)) {
-            cb(cb_aux, &desc->ufid, &told);
+            cb(cb_aux, &desc->ufid, &listed);
         }
         offload_rule_unref(copies[i].rule);
         offload_desc_unref(desc);
@@ -443,20 +443,20 @@ fake_list_all(void *side_, offload_is_known_cb *is_known, offload_list_cb *cb,
 }
 
 static bool
-fake_take(void *side OVS_UNUSED, struct offload_rule *rule, const void *told_,
+fake_take(void *side OVS_UNUSED, struct offload_rule *rule, const void *listed_,
           struct offload_stats *stats, enum offload_hw *hw)
 {
-    const struct told *told = told_;
+    const struct listed *listed = listed_;
 
-    *stats = told->stats;
-    *hw = told->hw;
-    return rule == told->rule;
+    *stats = listed->stats;
+    *hw = listed->hw;
+    return rule == listed->rule;
 }
 
 static struct offload_rule *
-fake_name(void *side OVS_UNUSED, const void *told)
+fake_name(void *side OVS_UNUSED, const void *listed)
 {
-    return offload_rule_ref(((const struct told *) told)->rule);
+    return offload_rule_ref(((const struct listed *) listed)->rule);
 }
 
 static bool

@@ -53,7 +53,7 @@ static struct {
     uint32_t pid;               /* Of the port. */
     unsigned int n_new, n_del;
     unsigned int n_tunnels;     /* Devices of tunnels. */
-    unsigned int n_doubts;      /* Of the vport table. */
+    unsigned int n_rechecks;      /* Of the vport table. */
     char lro_off[IFNAMSIZ];     /* Device whose LRO was turned off. */
 } kernel;
 
@@ -177,13 +177,13 @@ __wrap_ovs_datapath_set_features(struct ovs_genl *genl OVS_UNUSED,
     return 0;
 }
 
-void __wrap_vport_table_doubt(struct vport_table *, uint32_t);
+void __wrap_vport_table_recheck(struct vport_table *, uint32_t);
 void
-__wrap_vport_table_doubt(struct vport_table *table OVS_UNUSED,
+__wrap_vport_table_recheck(struct vport_table *table OVS_UNUSED,
                          uint32_t port_no)
 {
     assert_int_equal(port_no, PORT_NO);
-    kernel.n_doubts++;
+    kernel.n_rechecks++;
 }
 
 int
@@ -588,13 +588,13 @@ a_port_that_cannot_be_deleted_keeps_its_socket(void **state)
     assert_int_equal(del(f), ENOMEM);
     assert_int_equal(kernel.n_del, 1);
     assert_works(f);
-    assert_int_equal(kernel.n_doubts, 0);
+    assert_int_equal(kernel.n_rechecks, 0);
 
     /* One that went meanwhile has no use for it.  The table may not have been
      * told that it did. */
     kernel.del_error = ENODEV;
     assert_int_equal(del(f), ENODEV);
-    assert_int_equal(kernel.n_doubts, 1);
+    assert_int_equal(kernel.n_rechecks, 1);
     kernel.has_port = false;
     assert_nothing(f);
 

@@ -260,14 +260,14 @@ port_that_could_not_be_deleted_is_asked_for(void **state)
     /* It went, and nobody said so. */
     unit_port_del(1);
     assert_int_equal(by_number(table, 1, "a"), 0);
-    vport_table_doubt(table, 1);
+    vport_table_recheck(table, 1);
     check_gone(table, 1);
 
     /* One that is there stays; one that is not is not asked for. */
     unit_dp.n_dumps = unit_dp.n_gets_by_name = unit_dp.n_gets_by_number = 0;
-    vport_table_doubt(table, 1);
-    vport_table_doubt(table, 2);
-    vport_table_doubt(table, UINT32_MAX);
+    vport_table_recheck(table, 1);
+    vport_table_recheck(table, 2);
+    vport_table_recheck(table, UINT32_MAX);
     check_port(table, "a", 1);
     assert_int_equal(by_number(table, 2, ""), ENODEV);
     assert_int_equal(unit_dp.n_gets_by_number, 1);
