@@ -2,149 +2,140 @@
 """Metrics of a daemon, made from the output of its commands.
 
 A metric is a row of a table below: the member of the JSON, the name, and the
-help; the table determines the type.  A member that the daemon lacks, because
-it is older or because the engine was never used, gives no sample.  Times are
-in seconds, as Prometheus expects; the daemon reports microseconds.
+help, which most tables take from the JSON schema; the table determines the
+type.  A member that the daemon lacks, because it is older or because the
+engine was never used, gives no sample.  Times are in seconds, as Prometheus
+expects; the daemon reports microseconds.
 """
+
+import json
+import os
 
 from prometheus_client.core import (CounterMetricFamily, GaugeMetricFamily,
                                     HistogramMetricFamily, Metric)
 
 PREFIX = "ovs_kdp_"
 USEC = 1e-6
+SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir,
+                       "schemas")
+
+
+def described(schema, definition, *rows):
+    """Adds the help to 'rows' of a member and a name: the description of the
+    member in the JSON schema of the command."""
+    with open(os.path.join(SCHEMAS, schema + ".json")) as f:
+        shown = json.load(f)
+    members = (shown["$defs"][definition] if definition
+               else shown)["properties"]
+    texts = [members[member]["description"] for member, _ in rows]
+    return tuple(row + (text[0].upper() + text[1:] + ".",)
+                 for row, text in zip(rows, texts))
+
 
 # For each port, and for other owners of a socket.
-PORT_COUNTERS = (
-    ("received", "upcalls_received", "Upcalls received."),
-    ("lost", "upcalls_lost",
-     "Upcalls that the kernel dropped, as the receive buffer was full."),
-    ("lost_limited", "upcalls_lost_limited",
-     "Part of the lost upcalls while the port sent more than its share."),
-    ("shed", "upcalls_shed", "Upcalls dropped to keep the delay short."),
-    ("overruns", "upcall_overruns", "Losses reported by the kernel."),
-    ("malformed", "upcalls_malformed",
-     "Malformed messages."),
-    ("errors", "upcall_receive_errors", "Failed attempts to receive."),
-)
-PORT_GAUGES = (
-    ("backlog", "upcall_backlog_bytes", "Kernel memory of waiting upcalls."),
-    ("backlog_max", "upcall_backlog_max_bytes", "Maximum of the backlog."),
-    ("shared", "upcall_socket_shared",
-     "1 if the port shares its socket with others."),
-    ("n_queues", "upcall_queues",
-     "Sockets of the port; the kernel chooses one of them for each flow."),
-)
-QUEUE_COUNTERS = (
-    ("received", "upcall_queue_received", "Upcalls received on a socket of a "
-     "port that has several."),
-    ("lost", "upcall_queue_lost", "Upcalls that the kernel dropped, as the "
-     "receive buffer of that socket was full."),
-)
-QUEUE_GAUGES = (
-    ("backlog", "upcall_queue_backlog_bytes",
-     "Kernel memory of upcalls that wait on that socket."),
-)
-HANDLER_COUNTERS = (
-    ("wakeups", "handler_wakeups", "Times that a handler was woken."),
-    ("empty_wakeups", "handler_empty_wakeups",
-     "Times that a handler was woken and found nothing."),
-    ("batches", "handler_batches", "Batches of upcalls."),
-    ("upcalls", "handler_upcalls", "Upcalls handed out."),
-    ("receives", "handler_receives", "Receive system calls."),
-    ("loans", "handler_loans",
-     "Channels taken over from other groups of handlers."),
-    ("steals", "handler_steals",
-     "Reads from channels that another handler had read before."),
-)
+PORT_COUNTERS = described(
+    "upcall-show", "port",
+    ("received", "upcalls_received"),
+    ("lost", "upcalls_lost"),
+    ("lost_limited", "upcalls_lost_limited"),
+    ("shed", "upcalls_shed"),
+    ("overruns", "upcall_overruns"),
+    ("malformed", "upcalls_malformed"),
+    ("errors", "upcall_receive_errors"))
+PORT_GAUGES = described(
+    "upcall-show", "port",
+    ("backlog", "upcall_backlog_bytes"),
+    ("backlog_max", "upcall_backlog_max_bytes"),
+    ("shared", "upcall_socket_shared"),
+    ("n_queues", "upcall_queues"))
+QUEUE_COUNTERS = described(
+    "upcall-show", "queue",
+    ("received", "upcall_queue_received"),
+    ("lost", "upcall_queue_lost"))
+QUEUE_GAUGES = described(
+    "upcall-show", "queue",
+    ("backlog", "upcall_queue_backlog_bytes"))
+HANDLER_COUNTERS = described(
+    "upcall-show", "handler",
+    ("wakeups", "handler_wakeups"),
+    ("empty_wakeups", "handler_empty_wakeups"),
+    ("batches", "handler_batches"),
+    ("upcalls", "handler_upcalls"),
+    ("receives", "handler_receives"),
+    ("loans", "handler_loans"),
+    ("steals", "handler_steals"))
 HANDLER_SECONDS = (
     ("busy_us", "handler_busy_seconds",
      "Time from the first upcall of a batch until the next batch."),
 )
-UPCALL_COUNTERS = (
-    ("foreign", "upcalls_foreign", "Messages of another datapath, dropped."),
-    ("refused", "upcalls_refused",
-     "Messages that did not come from the kernel, dropped."),
-    ("outdated", "upcalls_outdated",
-     "Upcalls that flows of a previous run had recirculated, dropped."),
-    ("adopted", "upcalls_adopted",
-     "Upcalls that waited on sockets of a previous run."),
-    ("adopted_sockets", "upcall_sockets_adopted",
-     "Sockets taken over from a previous run."),
-    ("lost_nowhere", "upcalls_lost_nowhere",
-     "Upcalls sent to a socket that is gone or was not there yet."),
-    ("abandoned", "upcalls_abandoned",
-     "Upcalls dropped when handlers were changed."),
-    ("dispatch_restored", "upcall_dispatch_restored",
-     "Times that another process had changed how upcalls are dispatched."),
-)
-UPCALL_GAUGES = (
-    ("n_ports", "ports", "Ports of the datapath."),
-    ("n_sockets", "upcall_sockets", "Sockets for upcalls."),
-    ("n_handlers", "handlers", "Handler threads."),
-    ("buffer_size", "upcall_buffer_bytes", "Receive buffer of each port."),
-    ("buffer_max", "upcall_buffer_max_bytes",
-     "Most memory of all receive buffers."),
-)
+UPCALL_COUNTERS = described(
+    "upcall-show", "table",
+    ("foreign", "upcalls_foreign"),
+    ("refused", "upcalls_refused"),
+    ("outdated", "upcalls_outdated"),
+    ("adopted", "upcalls_adopted"),
+    ("adopted_sockets", "upcall_sockets_adopted"),
+    ("lost_nowhere", "upcalls_lost_nowhere"),
+    ("abandoned", "upcalls_abandoned"),
+    ("dispatch_restored", "upcall_dispatch_restored"))
+UPCALL_GAUGES = described(
+    "upcall-show", "table",
+    ("n_ports", "ports"),
+    ("n_sockets", "upcall_sockets"),
+    ("n_handlers", "handlers"),
+    ("buffer_size", "upcall_buffer_bytes"),
+    ("buffer_max", "upcall_buffer_max_bytes"))
 UPCALL_SECONDS = (
     ("target_delay_us", "upcall_target_delay_seconds",
      "Bound of the standing queue of a port."),
 )
-VPORT_GAUGES = (
-    ("in_sync", "vport_table_in_sync",
-     "1 if the table of ports is in sync with the kernel."),
-)
-LINK_COUNTERS = (
-    ("overruns", "link_overruns", "Losses of link events."),
-    ("lost", "link_events_lost", "Link events that the kernel dropped."),
-    ("truncated", "link_events_truncated", "Messages that were cut short."),
-    ("malformed", "link_events_malformed",
-     "Malformed messages."),
-    ("resyncs", "link_resyncs", "Times that devices were listed again."),
-    ("interrupted", "link_dumps_interrupted", "Lists that a change broke."),
-    ("failed", "link_dumps_failed", "Lists that failed."),
-    ("bridge_told", "link_changes_told", "Changes reported to the bridge."),
-)
+VPORT_GAUGES = described(
+    "vport-table-show", "table",
+    ("in_sync", "vport_table_in_sync"))
+LINK_COUNTERS = described(
+    "link-table-show", None,
+    ("overruns", "link_overruns"),
+    ("lost", "link_events_lost"),
+    ("truncated", "link_events_truncated"),
+    ("malformed", "link_events_malformed"),
+    ("resyncs", "link_resyncs"),
+    ("interrupted", "link_dumps_interrupted"),
+    ("failed", "link_dumps_failed"),
+    ("bridge_told", "link_changes_told"))
 LINK_SECONDS = (
     ("resync_last", "link_resync_last_seconds", "Length of the last resync."),
     ("resync_max", "link_resync_max_seconds", "Length of the longest."),
 )
-LINK_GAUGES = (
-    ("current", "link_table_current",
-     "1 if the tables are equal to the kernel's, as far as it reports."),
-    ("backlog", "link_event_backlog_bytes", "Kernel memory of events that "
-     "wait."),
-    ("addresses", "link_addresses", "Addresses known."),
-)
-OFFLOAD_GAUGES = (
-    ("enabled", "offload_enabled", "1 if flows are offloaded to tc."),
-    ("ports_backing_off", "offload_ports_backing_off",
-     "Ports whose device was full."),
-    ("deletions_stuck", "offload_deletions_stuck",
-     "Rules that tc has not deleted for longer than a second."),
-)
-THREAD_COUNTERS = (
-    ("enqueued", "offload_requests", "Requests to the thread."),
-    ("inserted", "offload_inserted", "Flows put into tc."),
-    ("modified", "offload_modified", "Rules changed in tc."),
-    ("deleted", "offload_deleted", "Rules deleted from tc."),
-    ("returned", "offload_returned", "Flows moved back to the kernel."),
-    ("rejected", "offload_rejected", "Flows that tc refused."),
-    ("superseded", "offload_superseded", "Requests replaced by later ones."),
-    ("vanished", "offload_vanished", "Rules that another process removed."),
-    ("leaked", "offload_leaked", "Rules that tc did not delete for long."),
-    ("overlapped", "offload_overlapped",
-     "Flows that the kernel refused to take back, as others overlap."),
-    ("lost", "offload_lost",
-     "Flows that the kernel refused to take back for another reason."),
-    ("orphans", "offload_orphans",
-     "Deleted rules in tc that no flow had."),
-    ("remade", "offload_remade", "Rules that had vanished and were restored."),
-)
-THREAD_GAUGES = (
-    ("queued", "offload_queue_length", "Flows that wait for the thread."),
-    ("most_queued", "offload_queue_length_max", "The most so far."),
-    ("in_tc", "offload_rules", "Rules in tc."),
-)
+LINK_GAUGES = described(
+    "link-table-show", None,
+    ("current", "link_table_current"),
+    ("backlog", "link_event_backlog_bytes"),
+    ("addresses", "link_addresses"))
+OFFLOAD_GAUGES = described(
+    "offload-show", "datapath",
+    ("enabled", "offload_enabled"),
+    ("ports_backing_off", "offload_ports_backing_off"),
+    ("deletions_stuck", "offload_deletions_stuck"))
+THREAD_COUNTERS = described(
+    "offload-show", "thread",
+    ("enqueued", "offload_requests"),
+    ("inserted", "offload_inserted"),
+    ("modified", "offload_modified"),
+    ("deleted", "offload_deleted"),
+    ("returned", "offload_returned"),
+    ("rejected", "offload_rejected"),
+    ("superseded", "offload_superseded"),
+    ("vanished", "offload_vanished"),
+    ("leaked", "offload_leaked"),
+    ("overlapped", "offload_overlapped"),
+    ("lost", "offload_lost"),
+    ("orphans", "offload_orphans"),
+    ("remade", "offload_remade"))
+THREAD_GAUGES = described(
+    "offload-show", "thread",
+    ("queued", "offload_queue_length"),
+    ("most_queued", "offload_queue_length_max"),
+    ("in_tc", "offload_rules"))
 
 
 class Families:
