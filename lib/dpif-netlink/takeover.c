@@ -613,10 +613,8 @@ delete_stale(struct work *work)
                   "deleted", name, list_error ? "listing" : "deleting",
                   ovs_strerror(list_error ? list_error : error));
         flush(work->dp);
-    } else if (legacy->n_kept || legacy->n_doomed) {
-        VLOG_INFO("%s: %"PRIuSIZE" flows of a previous run are translated "
-                  "again, %"PRIuSIZE" were deleted", name, legacy->n_kept,
-                  legacy->n_doomed);
+        legacy->n_doomed += legacy->n_kept;
+        legacy->n_kept = 0;
     }
     n_rules = kdp_flow_offload_delete_old_chains(work->dp);
     if (list_error || legacy->n_doomed || n_rules) {
@@ -727,6 +725,12 @@ end(struct kdp_datapath *dp)
     }
     upcall_table_set_first_recirc_id(dp->upcalls, first);
     kdp_flow_offload_end_old(dp);
+    if (legacy->n_kept || legacy->n_doomed) {
+        VLOG_INFO("%s: %"PRIuSIZE" flows of a previous run are translated "
+                  "again, %"PRIuSIZE" were deleted; upcalls were held for "
+                  "them for %lld ms", dp->name, legacy->n_kept,
+                  legacy->n_doomed, time_msec() - t->upcalls_on);
+    }
     if (!t->work.chains) {
         legacy_clear(&t->work.legacy);
     }

@@ -428,6 +428,7 @@ test_restart_arguments () {
 --ports|1|2 to 4000
 --handlers|0|1 to 256
 --left|0|1 to 500000
+--left-misses|100001|0 to 100000
 --rate|9|10 to 100000
 --daemon|other|stock
 END
@@ -452,18 +453,26 @@ results = {"parameters": {"rate": 1000},
                     case("exit --cleanup", "kdp", "kdp", 500)],
            "starts": [start("stock", 1000), start("kdp", 1100),
                       start("stock", 3000, 99), start("kdp", 3099, 99)],
-           "takeovers": [{"left": 5000, "wait": True, "hold_ms": 12}],
+           "takeovers": [{"left": 5000, "wait": True, "misses": 0,
+                          "hold_ms": 12},
+                         {"left": 5000, "wait": False, "misses": 20000,
+                          "hold_ms": 100, "overruns": 0,
+                          "sent_per_s": 19990}],
            "failures": [{"how": "exit", "error": "no end"}]}
 def evaluate():
     results["summary"] = report.summarize(results)
     results["targets"] = report.targets(results)
     return [t["holds"] for t in results["targets"]]
-assert evaluate() == [True, True, True], results["targets"]
+assert evaluate() == [True] * 5, results["targets"]
 text = report.text(results)
 for said in ("25 (20-30)", "kdp to stock", "500", "first upcall, ms",
-             "5,000                yes                12"):
+             "5,000                0                yes                12",
+             "5,000           19,990                 no               100"):
     assert said in text, text
 assert report.problems(results) == ["how exit error no end"]
+results["takeovers"][1].update(hold_ms=101, overruns=1)
+assert evaluate() == [True, False, False, True, True], results["targets"]
+del results["takeovers"][1]
 results["runs"].append(case("TERM", "stock", "kdp", 1))
 results["starts"][1]["rss_kb"] = 1200
 results["starts"][3]["rss_kb"] = 3200

@@ -22,6 +22,12 @@ MORE_FIGURES = {"p99_ms": "{:,.0f}", "restart_ms": "{:,.0f}",
 # what is lost.
 LIVE_RULES = ("new", "zones", "ovn")
 
+# Figures of a start that finds flows; the last two where there are misses.
+TAKEOVER_FIGURES = ("hold_ms", "overruns", "sent_per_s")
+
+# How long upcalls may wait in such a start, in ms.
+HOLD_LIMIT = 100
+
 # Limits of figures: of memory in a handover, of more upcalls, and of the time
 # that the first packet of a flow takes, in a handover and beyond the time of a
 # restart.
@@ -56,11 +62,13 @@ def summarize(results):
         starts.setdefault((row["ports"], row["handlers"], row["daemon"]),
                           []).append(row)
     for row in results.get("takeovers", []):
-        takeovers.setdefault((row["left"], row["wait"]), []).append(row)
+        takeovers.setdefault((row["left"], row.get("misses", 0), row["wait"]),
+                             []).append(row)
     return {
-        "takeovers": [{"left": left, "wait": wait,
-                       "hold_ms": median([r["hold_ms"] for r in rows])}
-                      for (left, wait), rows in takeovers.items()],
+        "takeovers": [{"left": left, "misses": misses, "wait": wait,
+                       **{k: median([r[k] for r in rows if k in r])
+                          for k in TAKEOVER_FIGURES if k in rows[0]}}
+                      for (left, misses, wait), rows in takeovers.items()],
         "lost": [{"how": how, "rules": rules, "offload": offload,
                   "flows": flows, "daemon": daemon,
                   "lost": median([r["lost"] for r in runs]),
@@ -152,9 +160,27 @@ def start_table(results):
 
 
 def takeover_table(results):
-    return [["flows", "flow-restore-wait", "upcalls wait, ms"]] + [
-        [f"{r['left']:,}", "yes" if r["wait"] else "no",
-         f"{r['hold_ms']:,.0f}"] for r in results["summary"]["takeovers"]]
+    return [["flows", "misses a second", "flow-restore-wait",
+             "upcalls wait, ms", "overruns"]] + [
+        [f"{r['left']:,}", f"{r.get('sent_per_s', 0):,.0f}",
+         "yes" if r["wait"] else "no", f"{r['hold_ms']:,.0f}",
+         f"{r['overruns']:,.0f}" if "overruns" in r else "-"]
+        for r in results["summary"]["takeovers"]]
+
+
+def takeover_targets(results):
+    found = []
+    for r in results["summary"]["takeovers"]:
+        name = (f"{r['left']:,} flows"
+                + (", flow-restore-wait" if r["wait"] else ""))
+        for key, what, limit in (("hold_ms", "upcalls wait, ms", HOLD_LIMIT),
+                                 ("overruns", "overruns", 0)):
+            if "overruns" in r:
+                found.append({"target": f"{name}: {what}",
+                              "what": f"{name}: {what}", "value": r[key],
+                              "sense": "<=", "limit": limit,
+                              "holds": holds(r[key], "<=", limit)})
+    return found
 
 
 def memory_by_ports(starts):
@@ -198,7 +224,7 @@ def targets(results):
         found.append({"target": "lost", "what": "packets lost at most, where "
                       "ours starts", "value": max(ours), "sense": "<=",
                       "limit": 0, "holds": max(ours) == 0})
-    found += live_targets(results)
+    found += live_targets(results) + takeover_targets(results)
     if summary["starts"]:
         found += memory_targets(summary["starts"])
     return found

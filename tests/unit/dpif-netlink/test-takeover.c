@@ -447,6 +447,29 @@ main_thread_does_not_wait_for_the_kernel(void **state)
 }
 
 static void
+log_says_how_long_upcalls_were_held(void **state)
+{
+    struct unit_dpif *u = *state;
+    char log[1024] = "";
+    int fd = unit_log_open();
+
+    leave(u, 1, 1, 0, 0);
+    ovs_mutex_lock(&u->mutex);
+    takeover_begin(&u->dp);
+    unit_clock_advance(1000);
+    takeover_upcalls_on(&u->dp);
+    unit_clock_advance(30);
+    ovs_mutex_unlock(&u->mutex);
+    unit_wait_until(run(u));
+    assert_true(pread(fd, log, sizeof log - 1, 0) > 0);
+    if (!strstr(log, "unit: 1 flows of a previous run are translated again, "
+                "0 were deleted; upcalls were held for them for 30 ms\n")) {
+        fail_msg("%s", log);
+    }
+    close(fd);
+}
+
+static void
 flows_of_a_number_that_is_given_while_others_are_deleted_go(void **state)
 {
     struct unit_dpif *u = *state;
@@ -894,6 +917,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(statistics_begin_anew),
         TEST(flows_are_revalidated_again_soon),
         TEST(main_thread_does_not_wait_for_the_kernel),
+        TEST(log_says_how_long_upcalls_were_held),
         TEST(flows_of_a_number_that_is_given_while_others_are_deleted_go),
         TEST(takeover_that_is_cancelled_deletes_nothing),
         TEST(takeover_ends_without_bridges_and_they_are_told_later),
