@@ -430,7 +430,9 @@ note_input(unsigned long *inputs, const struct dpif_flow *flow)
 }
 
 /* Sorts 'n' of the kernel's flows.  The statistics of a flow that stays are
- * reset when it is listed for the first time. */
+ * reset when it is listed for the first time.  That takes longer than to list
+ * it, so flows that have counted nothing are left out: many flows have one
+ * packet, which was an upcall and is not counted. */
 static void
 sort_flows(struct work *work, struct dpif_flow *flows, size_t n)
 {
@@ -444,7 +446,8 @@ sort_flows(struct work *work, struct dpif_flow *flows, size_t n)
                                            &legacy->max_recirc_id);
 
         note_input(legacy->inputs, &flows[i]);
-        if (stale == FLOW_FRESH || stale == FLOW_ROOT) {
+        if ((stale == FLOW_FRESH || stale == FLOW_ROOT)
+            && flows[i].stats.n_packets) {
             kept[n_kept++] = &flows[i];
         }
         if (stale != FLOW_FRESH) {

@@ -286,7 +286,7 @@ stale_flows_go_before_upcalls_roots_first(void **state)
     leave(u, 1, 1, UNIT_TC_OF_CHAIN, 0);
     leave(u, 2, 1, UNIT_TC_TO_CHAIN, 0);
     leave(u, 3, 1, UNIT_TC_OF_CHAIN, 0);
-    leave(u, 4, 1, 0, 0);
+    leave(u, 4, 1, 0, 1);
     u->n_log = 0;
     takeover_begin(&u->dp);
     takeover_upcalls_on(&u->dp);
@@ -404,6 +404,21 @@ statistics_begin_anew(void **state)
     for (uint32_t i = 0; i < 200; i++) {
         assert_int_equal(n_packets(u, i), 0);
     }
+}
+
+static void
+flows_that_have_counted_nothing_are_not_changed(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, 0, 0);
+    leave(u, 2, 1, 0, 1);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_int_equal(u->n_log, 1);
+    assert_int_equal(u->log[0].type, DPIF_OP_FLOW_PUT);
+    assert_int_equal(u->log[0].flow, 2);
 }
 
 static void
@@ -915,6 +930,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(nothing_is_waited_for_if_no_flow_goes),
         TEST(flows_of_numbers_given_anew_go),
         TEST(statistics_begin_anew),
+        TEST(flows_that_have_counted_nothing_are_not_changed),
         TEST(flows_are_revalidated_again_soon),
         TEST(main_thread_does_not_wait_for_the_kernel),
         TEST(log_says_how_long_upcalls_were_held),
