@@ -19,11 +19,18 @@ static __thread struct upcall_handler *armed;
  * signals end the process, and room for another one. */
 #define MAX_LATCHES 3
 
+/* Of so many checks whether a latch is set, one asks the kernel.  So a thread
+ * that has upcalls all the time ends up to as many batches later. */
+#define LATCH_CHECKS 16
+
 /* The latches of this thread in a scheduler, which is given by its id. */
 static __thread struct {
     uint64_t sched;
     size_t n;
-    int fds[MAX_LATCHES];
+    struct latch_fd {
+        int fd;
+        unsigned int n_checks;  /* Since the kernel was asked. */
+    } fds[MAX_LATCHES];
 } latches;
 
 int __real_poll(struct pollfd *, nfds_t, int);
@@ -56,6 +63,18 @@ upcall_poll_plain(struct upcall_handler *handler, struct pollfd *fds,
     return retval;
 }
 
+/* Returns the latch of this thread that 'fd' is, or NULL. */
+static struct latch_fd *
+upcall_poll_find_latch(int fd)
+{
+    for (size_t i = 0; i < latches.n; i++) {
+        if (latches.fds[i].fd == fd) {
+            return &latches.fds[i];
+        }
+    }
+    return NULL;
+}
+
 /* Adds 'fd' to the epoll instance of 'sched'.  A thread calls the kernel only
  * once: 'fd' stays there until it is closed.  Returns false on failure. */
 static bool
@@ -65,15 +84,13 @@ upcall_poll_add_latch(struct upcall_sched *sched, int fd)
         latches.sched = upcall_sched_id(sched);
         latches.n = 0;
     }
-    for (size_t i = 0; i < latches.n; i++) {
-        if (latches.fds[i] == fd) {
-            return true;
-        }
+    if (upcall_poll_find_latch(fd)) {
+        return true;
     }
     if (latches.n >= MAX_LATCHES || upcall_sched_add_latch(sched, fd)) {
         return false;
     }
-    latches.fds[latches.n++] = fd;
+    latches.fds[latches.n++] = (struct latch_fd) { .fd = fd };
     return true;
 }
 
@@ -106,7 +123,24 @@ upcall_poll_latches(struct pollfd *fds, nfds_t n, struct pollfd *self)
     self->fd = -1;
     n_ready = __real_poll(fds, n, 0);
     self->fd = epoll_fd;
+    for (size_t i = 0; n_ready > 0 && i < latches.n; i++) {
+        latches.fds[i].n_checks = LATCH_CHECKS;
+    }
     return MAX(n_ready, 0);
+}
+
+/* True if this poll() is a check of a latch that need not ask the kernel. */
+static bool
+upcall_poll_skips(const struct pollfd *fds, nfds_t n, int timeout)
+{
+    struct latch_fd *latch = (n == 1 && !timeout
+                              ? upcall_poll_find_latch(fds->fd) : NULL);
+
+    if (latch && ++latch->n_checks >= LATCH_CHECKS) {
+        latch->n_checks = 0;
+        latch = NULL;
+    }
+    return latch != NULL;
 }
 
 /* Carries out poll() as a wait for 'handler'.  'self' is the scheduler's epoll
@@ -158,6 +192,10 @@ __wrap_poll(struct pollfd *fds, nfds_t n, int timeout)
     int retval, error;
 
     if (OVS_LIKELY(!handler)) {
+        if (upcall_poll_skips(fds, n, timeout)) {
+            fds->revents = 0;
+            return 0;
+        }
         return __real_poll(fds, n, timeout);
     }
     armed = NULL;

@@ -27,6 +27,12 @@
  * signal interrupts does not count: the next poll() still waits for the
  * handler.
  *
+ * Open vSwitch also checks its latches without waiting, three times for each
+ * wake-up, each time with a poll().  Most of these checks do not ask the
+ * kernel: they report that the latch is not set.  A latch that is set wakes a
+ * sleeping thread, whose next check asks the kernel.  (Without this, a lone
+ * upcall takes six calls for receiving and not three: test-upcall-calls.)
+ *
  * Thread safety: the state is the calling thread's own.  A reference keeps the
  * handler alive while its thread sleeps in it. */
 

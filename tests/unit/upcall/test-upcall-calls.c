@@ -128,8 +128,10 @@ check_lonely(uint32_t n_handlers)
     assert_int_equal(atomic_count_get(&calls[EPOLL_CTL_FAILED]), 0);
 
     /* Those of Open vSwitch: whether the thread is to end, twice, and whether
-     * the process is, by poll_block() after the batch. */
-    assert_int_equal(atomic_count_get(&calls[POLL]), 3 * N);
+     * the process is, by poll_block() after the batch.  Few of these ask the
+     * kernel. */
+    assert_true(atomic_count_get(&calls[POLL]) > 0);
+    assert_true(atomic_count_get(&calls[POLL]) <= N / 4);
 
     unit_handlers_stop(&handlers);
     upcall_table_destroy(table);

@@ -195,6 +195,42 @@ latches_wake_as_well(void **state)
     unit_wait_until(poll_three(f, true, UNIT_PATIENCE, ready) == 3);
 }
 
+/* What poll() says of a latch alone, without waiting. */
+static bool
+is_set(int fd)
+{
+    struct pollfd pfd = { .fd = fd, .events = POLLIN, .revents = POLLERR };
+    int n = __wrap_poll(&pfd, 1, 0);
+
+    assert_int_equal(pfd.revents, n ? POLLIN : 0);
+    return n > 0;
+}
+
+/* So a thread that never sleeps ends soon, and one that sleeps at once. */
+static void
+latch_that_is_set_is_seen_late_but_soon(void **state)
+{
+    struct fixture *f = *state;
+    int latch = f->pipes[0][0];
+    unsigned int n = 0;
+    bool ready[3];
+
+    /* A descriptor that was not polled with the handler is no latch. */
+    write_byte(f->pipes[0][1]);
+    assert_true(is_set(latch));
+    assert_int_equal(poll_three(f, true, 0, ready), 1);
+    assert_true(is_set(latch));
+
+    /* Checks of another one do not count. */
+    while (!is_set(latch)) {
+        assert_false(is_set(f->pipes[1][0]));
+        n++;
+    }
+    assert_int_equal(n, 15);
+    assert_int_equal(poll_three(f, true, UNIT_PATIENCE, ready), 1);
+    assert_true(is_set(latch));
+}
+
 static void
 retired_handler_is_readable(void **state)
 {
@@ -466,6 +502,7 @@ main(void)
         TEST(run_queue_makes_the_handler_readable),
         TEST(nothing_ready_times_out),
         TEST(latches_wake_as_well),
+        TEST(latch_that_is_set_is_seen_late_but_soon),
         TEST(retired_handler_is_readable),
         TEST(only_the_next_poll_is_the_handlers),
         TEST(armed_poll_without_the_handler_is_plain),
