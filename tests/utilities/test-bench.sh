@@ -101,6 +101,7 @@ test_wrong_arguments () {
 --open-files|255|256 to 1048576
 --tables|0|1 to 200
 --lead|600001|0 to 600000
+--moves|201|0 to 200
 --run-in|600001|0 to 600000
 --memory|3000|such as 3G
 --send-cpu|2|0 to 1

@@ -132,6 +132,8 @@ def run_figures(run):
             if "shown" in test:
                 figures[f"{name}_shown_{key}"] = ratio(
                     test["shown"][key], test["probe"].get("us", {}).get(key))
+    for name, moves in run.get("moves", {}).items():
+        figures.update({f"{name}_{key}": v for key, v in moves.items()})
     for name, counted in run.get("instructions", {}).items():
         figures.update(instruction_figures(f"count_{name}", counted))
     tests = run.get("tests", {}).values()
@@ -236,6 +238,9 @@ TARGETS = [
        lambda m, r, name=f"{test}_shown_{key}": m.get(name), limit, sense)
       for test in ("idle", "shown") for key in ("p50", "p99")
       for limit, sense in ((.85, ">="), (1.15, "<="))),
+    ("moves", "moving: CPU share of the main thread, more than still",
+     lambda m, r: (m["moving_main_thread_share"] - m["still_main_thread_share"]
+                   if "moving_main_thread_share" in m else None), .01, "<="),
     ("calls_per_upcall", "flooded: receiving system calls for an upcall",
      lambda m, r: m.get("trace_flood_calls_per_upcall"), 0.15, "<="),
     ("empty_flood", "flooded: share of empty wake-ups",
@@ -338,6 +343,11 @@ ROWS = [
     ("tunnel: served, to one handler's", "tunnel_to_one_handler", 1, 2),
     *((f"{test}: {key} shown, to probes'", f"{test}_shown_{key}", 1, 2)
       for test in ("idle", "shown") for key in ("p50", "p99")),
+    *((f"{test}: {what}", f"{test}_{key}", divisor, decimals)
+      for test in ("still", "moving")
+      for what, key, divisor, decimals in (
+          ("ports moved/s", "moved_per_s", 1, 1),
+          ("CPU share of main thread %", "main_thread_share", .01, 2))),
     ("flood: receive calls/upcall", "trace_flood_calls_per_upcall", 1, 3),
     ("flood: empty wake-ups %", "trace_flood_empty_share", .01, 1),
     ("light: receive calls/upcall", "trace_light_calls_per_upcall", 1, 3),

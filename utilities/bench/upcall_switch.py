@@ -366,6 +366,11 @@ class Switch:
         return ((int(fields[11]) + int(fields[12]))
                 / os.sysconf("SC_CLK_TCK"))
 
+    def main_thread_seconds(self):
+        """Returns how long the main thread has run."""
+        return int(read(f"/proc/{self.pid}/task/{self.pid}/schedstat")
+                   .split()[0]) / 1e9
+
     def handlers(self):
         """Returns the thread ids of the handlers."""
         return [int(path.split("/")[4])
