@@ -172,7 +172,7 @@ AC_DEFUN([KDP_OVS_SOURCE],
       of the distribution's package openvswitch-source])],
   [], [with_ovs_source=])
 AC_MSG_CHECKING([for the Open vSwitch source])
-kdp_ovs_advice="Supported are Open vSwitch 2.17.x, 3.1.x, 3.3.x, 3.5.x and 4.0.x, such as the package openvswitch-source of Debian 12, 13 and sid (apt-get install openvswitch-source)."
+kdp_ovs_advice="Supported are Open vSwitch 2.17.x, 3.1.x, 3.3.x, 3.5.x, 3.6.x, 3.7.x and 4.0.x, such as the package openvswitch-source of Debian 12, 13 and sid (apt-get install openvswitch-source)."
 AS_CASE([$with_ovs_source],
   [yes | no],
     [AC_MSG_ERROR([--with-ovs-source needs a directory or a tar file. $kdp_ovs_advice])],
@@ -213,7 +213,7 @@ AS_IF([kdp_ovs_missing configure.ac],
 OVS_VERSION=`kdp_ovs_cat configure.ac 2>&AS_MESSAGE_LOG_FD |
   $SED -n ['s/^A[C]_INIT(openvswitch, *\([0-9][0-9.]*\).*/\1/p']`
 AS_CASE([$OVS_VERSION],
-  [2.17.* | 3.1.* | 3.3.* | 3.5.* | 4.0.*], [],
+  [2.17.* | 3.1.* | 3.3.* | 3.5.* | 3.6.* | 3.7.* | 4.0.*], [],
   [''], [AC_MSG_ERROR([$OVS_SOURCE is no Open vSwitch source: its configure.ac names no version of openvswitch. $kdp_ovs_advice])],
   [AC_MSG_ERROR([$OVS_SOURCE is Open vSwitch $OVS_VERSION, which is not supported. $kdp_ovs_advice])])
 for kdp_file in boot.sh lib/netdev-linux.c ofproto/ofproto.c \
