@@ -26,7 +26,7 @@
  *     namespace ('target_nsid').  An older kernel ignores the requested
  *     namespace: its answer lacks the id and describes a device of our own.
  *
- * Failure: a malformed message gives EINVAL; the caller counts it and goes on.
+ * Failure: a malformed message gives EINVAL; the caller counts and skips it.
  * So does one that was truncated, which the receiver has to notice itself.
  *
  * Life cycle and thread safety: the functions have no state; a view lives as

@@ -597,7 +597,7 @@ link_resync_next(const struct link_resync *resync)
 }
 
 /* Requests, one by one, the links that none of the interrupted dumps had.
- * Returns true if that is done, false if it goes on in a later turn. */
+ * Returns true if that is done, false if a later turn continues it. */
 static bool
 link_resync_ask_unseen(struct link_resync *resync)
 {

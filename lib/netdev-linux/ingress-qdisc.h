@@ -61,7 +61,7 @@ struct qdisc_lock {
 };
 
 /* Returns the lock of the device with index 'ifindex', which may be any
- * number, even that of a device that is gone. */
+ * number, even if its device is gone. */
 struct qdisc_lock *qdisc_lock_get(int ifindex);
 
 void qdisc_lock_acquire(struct qdisc_lock *lock) OVS_ACQUIRES(lock->mutex);

@@ -574,7 +574,7 @@ netdev_kdp_touch_settings(const struct sset *names, bool lag)
 }
 
 /* Notes that the speed of the bond or team 'ifindex' may have changed, because
- * that of a member has. */
+ * the speed of a member has. */
 static void
 netdev_kdp_touch_lag(int32_t nsid, int ifindex)
 {

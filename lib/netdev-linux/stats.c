@@ -496,8 +496,8 @@ netdev_kdp_stats_get_tap(const struct netdev *netdev,
     } else {
         stats_from_vport(stats, &sides.vport);
         if (!sides.dev_error) {
-            /* The datapath's counts differ from those of packets on the wire
-             * when segments are merged or split. */
+            /* The datapath counts merged segments, so its numbers differ from
+             * the packets on the wire. */
             stats->rx_packets = swapped.rx_packets;
             stats->rx_bytes = swapped.rx_bytes;
             stats->tx_packets = swapped.tx_packets;

@@ -6,8 +6,8 @@
 /* Statistics of devices
  * =====================
  *
- * Open vSwitch adds the datapath's counters of a port to those of the device.
- * The stock code requests both for each port, the latter under the RTNL lock.
+ * Open vSwitch adds the datapath's counters of a port to the device's.  The
+ * stock code requests both for each port, the latter under the RTNL lock.
  * Here the first device whose statistics are read in a turn of the main loop
  * is requested by itself.  When a second device is read in the same turn, all
  * counters are read at once, with one request to each datapath and one read of

@@ -77,8 +77,8 @@
 #include "ovs-atomic.h"
 #include "util.h"
 
-/* Ids in a magazine.  It spreads the cost of the lock, which is that of ten
- * ids from the cache, over enough ids, and is small enough for the
+/* Ids in a magazine.  The lock costs as much as ten ids from the cache: the
+ * magazine spreads that over enough ids, and is small enough for the
  * prefetcher. */
 #define KDP_ID_MAGAZINE_SIZE 64
 

@@ -58,8 +58,8 @@ drop_flow(struct offload_flow *flow, void *offload_)
     }
 }
 
-/* Drops remaining flows of an earlier port with number 'port', whose message
- * may have been overtaken by that of the port with 'id'. */
+/* Drops remaining flows of an earlier port with number 'port'.  The message of
+ * the port with 'id' may have overtaken the message about that. */
 static void
 withdraw_old(struct offload *offload, uint32_t port, uint64_t id)
 {

@@ -94,8 +94,8 @@ is_shown(const struct offload_dump *dump, const struct offload_flow *flow)
     return flow->shown[dump->slot] == dump->id;
 }
 
-/* Has 'flow' not changed since the start, so that statistics that were read
- * since then are those of its copy? */
+/* Has 'flow' not changed since the start, so that its copy has the statistics
+ * that were read since then? */
 static bool
 is_quiet(const struct offload_dump *dump, const struct offload_flow *flow)
 {

@@ -128,8 +128,8 @@ struct offload_engine_info {
     uint32_t n_backoffs;        /* Ports that back off now. */
     uint64_t n_retried;         /* Rules whose deletion has failed and is
                                  * retried... */
-    uint64_t n_stuck;           /* ...and those of them that tc has not deleted
-                                 * for more than a second. */
+    uint64_t n_stuck;           /* ...and rules that tc has not deleted for
+                                 * more than a second. */
     uint64_t n_audits;          /* Times that all rules in tc were compared
                                  * with the flows. */
 };
@@ -170,9 +170,9 @@ struct json *offload_why_json(const ovs_u128 *ufid,
                               const struct offload_flow_info *);
 
 /* The figures of the command dpctl/offload-stats-show: first the totals, then
- * those of each running thread.  As in the userspace datapath, "enqueued" is
- * what waits and "inserted" what is in tc now.  The averages in the totals are
- * over all insertions, not averages of averages. */
+ * the figures of each running thread.  As in the userspace datapath,
+ * "enqueued" is what waits and "inserted" what is in tc now.  The averages in
+ * the totals are over all insertions, not averages of averages. */
 #define OFFLOAD_FIGURES 6       /* For each. */
 
 struct offload_figure {

@@ -430,7 +430,8 @@ offload_placement_wait_for_old(struct offload_flow *flow)
     return true;
 }
 
-/* 'old' is gone.  If a flow waits for that, it goes on in the same thread. */
+/* 'old' is gone.  If a flow waits for that, the same thread continues with
+ * it. */
 void
 offload_placement_wake_new(struct offload *offload,
                            const struct offload_flow *old)

@@ -15,8 +15,8 @@
 struct ranked {
     struct offload_flow *flow;
     uint32_t n_packets;         /* Since the last time; for a flow that leads
-                                 * to a chain at least those of the chain's
-                                 * busiest flow. */
+                                 * to a chain at least as many as the chain's
+                                 * busiest flow has. */
     uint32_t level;             /* Among flows with equal packets, a flow that
                                  * others depend on has a higher level. */
     struct offload_desc *desc;  /* Description when it was ranked, with a

@@ -435,7 +435,7 @@ thread_figures(const struct offload_thread_info *thread, const char *prefix,
 }
 
 /* Stores the figures in '*figures', which the caller must free, and returns
- * their number.  Their names are those of the command for the userspace
+ * their number.  They have the same names as in the command for the userspace
  * datapath. */
 size_t
 offload_figures(const struct offload_engine_info *info,

@@ -4,7 +4,8 @@
  *
  * In each turn, all flows that need a step in tc take it, in one call of the
  * backend, then all that need one in the kernel.  Claims of kernel copies are
- * held only for the latter.  The order within a turn is that of the queue. */
+ * held only for the latter.  Within a turn, flows keep the order of the
+ * queue. */
 
 #include <config.h>
 #include "offload/offload-step.h"

@@ -108,7 +108,7 @@
  * "create" of a flow that is not there makes one in state kernel and offers it
  * at once, which makes it queued, rejected or neither.  A flow that is being
  * deleted is not in the table: creating it again makes another one, whose
- * requests follow those of the old one in the same queue.
+ * requests follow the old one's in the same queue.
  *
  * tc may fail to delete a rule when it is short of memory or file descriptors,
  * or a driver is busy.  The flow then stays as it is, and its thread tries
@@ -126,7 +126,7 @@
  * When the daemon starts, or a port comes, the rules that the backend finds on
  * the port become flows in state "in tc", for the revalidators to judge
  * (offload_port_add()).  Rules that it cannot translate, or that involve
- * recirculation chains, are deleted; those of chains when
+ * recirculation chains, are deleted; rules of chains when
  * offload_keep_chains() says so.  No flow of the port is offered before that
  * is done.
  *

@@ -34,7 +34,8 @@
  * it, that goes unnoticed.  The range is one of many, far from the numbers
  * that people and the kernel use.
  *
- * Policers are left alone: the numbers of those of meters have a meaning.
+ * Policers are left alone, because the number of a meter's policer has a
+ * meaning.
  *
  * An action that rules share
  * --------------------------

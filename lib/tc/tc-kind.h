@@ -41,11 +41,11 @@ struct kdp_tc_kind {
                                  * read. */
     uint16_t parms;             /* The option that describes the action, in the
                                  * new or the old form.  0 for policers, whose
-                                 * numbers are those of meters. */
+                                 * numbers belong to meters. */
     uint16_t old_parms;
     bool is_common;             /* Rules may share an action of this kind, so
-                                 * that its counters are not those of one
-                                 * rule. */
+                                 * that its counters may cover several
+                                 * rules. */
 };
 
 #define KDP_TC_N_KINDS 10

@@ -18,9 +18,9 @@
  *      place            rules that the pass deletes
  *      ---------------  --------------------------------------------------
  *      of a port        none with KDP_TC_ORPHANS_SPARE_PORTS; else as below
- *      of a device      those of ovs-kdp, and those of the stock daemon
+ *      of a device      rules of ovs-kdp, and of the stock daemon
  *      that was a port
- *      any other        those of ovs-kdp
+ *      any other        rules of ovs-kdp
  *
  * A rule is from ovs-kdp if its handle is from our ranges (tc-handle.h), its
  * first cookie has the size of a ufid, and it has only actions that Open
@@ -69,14 +69,14 @@ struct json;
 #define KDP_TC_ORPHANS_SPARE_PORTS (1u << 0)
 
 /* No port of the previous run will be deleted or taken over any more.  From
- * now on, a new user of a former port's device may have cookies like those of
- * the stock daemon.  So after the pass, what kdp_tc_orphans_was_port() said is
+ * now on, a new user of a former port's device may have cookies like the stock
+ * daemon's.  So after the pass, what kdp_tc_orphans_was_port() said is
  * forgotten. */
 #define KDP_TC_ORPHANS_LAST (1u << 1)
 
 /* Starts a pass over the devices of this network namespace, or another one
- * after the pass in progress.  Ports are those of datapaths of type
- * 'dpif_type', a constant string.  'flags' are KDP_TC_ORPHANS_*. */
+ * after the pass in progress.  Only ports of datapaths of type 'dpif_type', a
+ * constant string, count as ports.  'flags' are KDP_TC_ORPHANS_*. */
 void kdp_tc_orphans_look(const char *dpif_type, unsigned int flags);
 
 /* Ends passes.  With 'finish', waits until all requested passes are done, else

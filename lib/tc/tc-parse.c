@@ -109,11 +109,11 @@ count_max(struct count *count, const struct count *other)
     }
 }
 
-/* Raises the counts of the device ('hw') and the kernel ('sw') to those of the
- * action with statistics 'stats'.  Each action counts the packets that reach
- * it, so the first one counts all.  If that is the policer of a meter, which
- * is skipped, the next one counts the packets that passed.  Packets may jump
- * over later actions. */
+/* Raises the counts of the device ('hw') and the kernel ('sw') to the counts
+ * of the action with statistics 'stats'.  Each action counts the packets that
+ * reach it, so the first one counts all.  If that is the policer of a meter,
+ * which is skipped, the next one counts the packets that passed.  Packets may
+ * jump over later actions. */
 static bool
 parse_stats(const struct nlattr *stats, struct count *sw, struct count *hw)
 {

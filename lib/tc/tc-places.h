@@ -8,7 +8,7 @@
  *
  * The kernel has rules at the ingress and the egress of devices, and in blocks
  * that devices share, such as the members of a bond.  This is a list of such
- * places: all that exist, or those of ports.
+ * places: all that exist, or the places of ports.
  *
  * Thread safety: a list belongs to one thread. */
 

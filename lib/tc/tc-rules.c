@@ -14,8 +14,8 @@
 #include "tc/tc-handle.h"
 #include "util.h"
 
-/* Most devices that are counted for a rule: those of a bond, and maybe those
- * where tunnels end. */
+/* Most devices that are counted for a rule: the members of a bond, and maybe
+ * devices where tunnels end. */
 #define MAX_DEVICES 8
 
 enum phase {

@@ -73,7 +73,7 @@ take(const struct ofpbuf *request, int *error, void *rule_)
     return true;
 }
 
-/* Would a dump show the rule of 'request' as that of flow 'ufid'?  It would
+/* Would a dump show the rule of 'request' as a rule of flow 'ufid'?  It would
  * not if a meter is its only action. */
 static bool
 has_ufid(const struct ofpbuf *request, const ovs_u128 *ufid)

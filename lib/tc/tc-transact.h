@@ -87,9 +87,9 @@ bool kdp_tc_dump_next(struct nl_dump *, struct ofpbuf *buffer,
                       struct kdp_tc_rule *);
 int kdp_tc_dump_done(struct nl_dump *);
 
-/* Calls 'cb' for each message of a dump of the actions of 'kind', not only
- * those of rules.  Takes the RTNL lock.  Returns 0 or a positive errno value;
- * it is no error if the kernel has no such kind. */
+/* Calls 'cb' for each message of a dump of the actions of 'kind', whether or
+ * not a rule has them.  Takes the RTNL lock.  Returns 0 or a positive errno
+ * value; it is no error if the kernel has no such kind. */
 typedef void kdp_tc_actions_cb(void *aux, const struct ofpbuf *msg);
 int kdp_tc_dump_actions(const char *kind, kdp_tc_actions_cb *, void *aux);
 

@@ -289,7 +289,7 @@ vport_take_link(struct vport_table *table, int ifindex, int32_t nsid,
 }
 
 /* Handles the end of the namespace with id 'nsid'.  Its internal ports go with
- * it, and the kernel announces neither the end of the port nor that of the
+ * it, and the kernel announces neither the end of the port nor the end of the
  * device.
  *
  * It does not matter which namespace uses that id: a namespace may have an id
