@@ -559,6 +559,9 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
     upcall_sched_set_round_goal(handler->sched, target / UPCALL_ROUNDS);
 
     upcall_handler_finish_batch(handler);
+
+    /* Without this rule, an upcall that comes alone takes four calls for
+     * receiving and not three (test-upcall-calls). */
     handler->lonely = false;
     if (!lonely || handler->events.n_channels
         || upcall_sched_n_queued(handler->sched)) {
