@@ -42,7 +42,7 @@ EOF
     # The commands of the targets; a test replaces those it is about.
     for target in all programs models guest kselftest system ovs-build \
                   system-selection ovs foreign bench versions kernels soak \
-                  distcheck deb rpm image arm64 fuzz analyze docs
+                  distcheck deb deb-arm64 rpm image arm64 fuzz analyze docs
     do
         echo "cat ../tap" > "$tree/run-$target"
     done
@@ -345,8 +345,8 @@ run_all () {
 }
 
 # Each stage that tests something, with 3 tests or one, or 2 unit tests.
-n_stages=55
-n_tests_of_all=$((3 * 48 + 3 * 2 + 4))
+n_stages=56
+n_tests_of_all=$((3 * 49 + 3 * 2 + 4))
 
 test_all () {
     # The selection is no more, and the rest is a selection of nothing.

@@ -24,7 +24,10 @@ check-kernels:
 ARM64FLAGS =
 check-arm64:
 	@$(srcdir)/tests/versions/check-arm64 $(ARM64FLAGS)
-.PHONY: check-arm64
+check-deb-arm64:
+	$(MAKE) dist BUILT_SOURCES= >&2
+	@$(srcdir)/tests/versions/check-arm64 --deb $(ARM64FLAGS)
+.PHONY: check-arm64 check-deb-arm64
 
 # A kernel for guests in which tc knows chains of recirculation, as those of
 # Debian do not.
