@@ -53,7 +53,7 @@ static struct {
     uint32_t pid;               /* Of the port. */
     unsigned int n_new, n_del;
     unsigned int n_tunnels;     /* Devices of tunnels. */
-    unsigned int n_rechecks;      /* Of the vport table. */
+    unsigned int n_rechecks;    /* Of the vport table. */
     char lro_off[IFNAMSIZ];     /* Device whose LRO was turned off. */
 } kernel;
 
@@ -180,7 +180,7 @@ __wrap_ovs_datapath_set_features(struct ovs_genl *genl OVS_UNUSED,
 void __wrap_vport_table_recheck(struct vport_table *, uint32_t);
 void
 __wrap_vport_table_recheck(struct vport_table *table OVS_UNUSED,
-                         uint32_t port_no)
+                           uint32_t port_no)
 {
     assert_int_equal(port_no, PORT_NO);
     kernel.n_rechecks++;
