@@ -56,14 +56,11 @@ def tables(results):
         return [rst_table(rows, head)]
     rate = results["parameters"]["rate"]
     head, *rows = report.start_table(results)
-    waits_head, *waits = report.takeover_table(results)
     return [f"Packets of established flows that were lost, of {rate:,} a "
             "second, with one flow and with 2,000:", lost_table(results),
             "The same, when one daemon takes the place of the other, whatever "
             "ended the first one:", change_table(results),
-            "A start:", rst_table(rows, head),
-            "How long upcalls wait when the daemon finds flows of a previous "
-            "run:", rst_table(waits, waits_head)]
+            "A start:", rst_table(rows, head)]
 
 
 def plots(plt, results, prefix):
