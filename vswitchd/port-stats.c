@@ -2,7 +2,7 @@
 
 /* Statistics of ports in OpenFlow.
  *
- * Our devices have counters of upcalls (netdev-linux/stats.h) among
+ * Our devices have counters of upcalls (netdev-linux/upcall-counters.h) among
  * Open vSwitch's custom statistics, for column "statistics" of Interface.  The
  * stock daemon has no custom statistics for devices of the kernel.  In
  * OpenFlow 1.4 and later Open vSwitch sends custom statistics as an

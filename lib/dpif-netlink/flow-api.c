@@ -11,7 +11,7 @@
 #include "dpif-netlink/flow-engine.h"
 #include "dpif-netlink/flow-offload.h"
 #include "dpif-netlink/show.h"
-#include "netdev-linux/stats.h"
+#include "netdev-linux/upcall-counters.h"
 #include "odp-netlink.h"
 #include "tc/tc-prepare.h"
 #include "upcall/upcall-table.h"

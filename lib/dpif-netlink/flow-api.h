@@ -5,7 +5,7 @@
 
 /* Answers questions about datapaths from files that know devices and not
  * datapaths: the flow API (tc/tc-prepare.h), and the statistics of devices,
- * which have the upcalls of their ports (netdev-linux/stats.h). */
+ * which have the upcalls of their ports (netdev-linux/upcall-counters.h). */
 
 /* Registers the flow API and the source of these counters.  To be called once,
  * by the main thread, before other threads exist. */

@@ -36,4 +36,6 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/stats-snapshot.c \
 	lib/netdev-linux/stats-snapshot.h \
 	lib/netdev-linux/stats.c \
-	lib/netdev-linux/stats.h
+	lib/netdev-linux/stats.h \
+	lib/netdev-linux/upcall-counters.c \
+	lib/netdev-linux/upcall-counters.h

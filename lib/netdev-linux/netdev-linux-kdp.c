@@ -18,6 +18,7 @@
 #include "netdev-linux/speed.h"
 #include "netdev-linux/state.h"
 #include "netdev-linux/stats.h"
+#include "netdev-linux/upcall-counters.h"
 #include "link/link-addr.h"
 #include "link/link-table.h"
 #include "netdev-linux-valid.h"

@@ -14,15 +14,12 @@
 #include "netdev-linux/state.h"
 #include "netdev-linux/stats-snapshot.h"
 #include "netdev-linux-valid.h"
-#include "netdev-provider.h"
 #include "netnsid.h"
 #include "nl/ovs-genl.h"
 #include "nl/ovs-stats.h"
 #include "openvswitch/hmap.h"
-#include "openvswitch/netdev.h"
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
-#include "ovs-features.h"
 #include "ovs-thread.h"
 #include "ovs/compat-netdev.h"
 #include "stats/proc-net-dev.h"
@@ -530,44 +527,4 @@ netdev_kdp_stats_get_internal(const struct netdev *netdev,
         stats_from_vport(stats, &sides.vport);
     }
     return sides.vport_error;
-}
-
-/* Upcalls. */
-
-static netdev_kdp_upcalls_cb *upcall_source;
-
-void
-netdev_kdp_upcalls_set_source(netdev_kdp_upcalls_cb *cb)
-{
-    upcall_source = cb;
-}
-
-static void
-put_custom(struct netdev_custom_stats *stats, const char *name,
-           uint64_t value)
-{
-    struct netdev_custom_counter *counter = &stats->counters[stats->size++];
-
-    ovs_strlcpy(counter->name, name, sizeof counter->name);
-    counter->value = value;
-}
-
-int
-netdev_kdp_upcalls_get(const struct netdev *netdev,
-                       struct netdev_custom_stats *stats)
-{
-    struct netdev_kdp_upcalls upcalls;
-
-    stats->size = 0;
-    stats->counters = NULL;
-    if (!upcall_source || !upcall_source(netdev_get_name(netdev), &upcalls)) {
-        return EOPNOTSUPP;
-    }
-    stats->counters = xcalloc(3, sizeof *stats->counters);
-    if (!OVS_HAVE_UPCALL_STATS) {
-        put_custom(stats, "upcall_packets", upcalls.packets);
-        put_custom(stats, "upcall_errors", upcalls.errors);
-    }
-    put_custom(stats, "upcall_shed", upcalls.shed);
-    return 0;
 }

@@ -38,16 +38,6 @@
  *      read
  *      anything else                              read one by one (/sys)
  *
- * Custom statistics are the upcalls of a port, for the column "statistics" of
- * its interface, where monitoring tools look for them:
- *
- *      upcall_packets      packets that the kernel sent up
- *      upcall_errors       packets that it could not send up
- *      upcall_shed         packets that came up but waited too long
- *
- * Open vSwitch 3.2 and later get the first two from a kernel that counts them
- * (Linux 6.2), so they are left out there.
- *
  * Life cycle: a snapshot is valid during one turn.  netdev_kdp_stats_run()
  * begins the next.
  *
@@ -57,11 +47,7 @@
  * Failure: if sysfs lacks the counters of a device, they are requested by
  * netlink, under the RTNL lock, and the request is counted. */
 
-#include <stdbool.h>
-#include <stdint.h>
-
 struct netdev;
-struct netdev_custom_stats;
 struct netdev_stats;
 
 /* The callbacks of the classes for "system", "tap" and "internal". */
@@ -72,24 +58,5 @@ int netdev_kdp_stats_get_internal(const struct netdev *,
 
 /* To be called in each turn of the main loop. */
 void netdev_kdp_stats_run(void);
-
-/* Upcalls of a port. */
-struct netdev_kdp_upcalls {
-    uint64_t packets;
-    uint64_t errors;
-    uint64_t shed;
-};
-
-/* Stores the counters of the port whose device is 'name'.  Returns false if
- * there is no such port. */
-typedef bool netdev_kdp_upcalls_cb(const char *name,
-                                   struct netdev_kdp_upcalls *);
-
-/* Sets the source of these counters, before there is a second thread. */
-void netdev_kdp_upcalls_set_source(netdev_kdp_upcalls_cb *);
-
-/* The callback "get_custom_stats" of the classes. */
-int netdev_kdp_upcalls_get(const struct netdev *,
-                           struct netdev_custom_stats *);
 
 #endif /* lib/netdev-linux/stats.h */

@@ -11,7 +11,7 @@
 
 #include "harness/unit.h"
 #include "netdev-linux/netdev-linux-kdp.h"
-#include "netdev-linux/stats.h"
+#include "netdev-linux/upcall-counters.h"
 #include "netdev-linux-private.h"
 #include "netdev-provider.h"
 #include "netdev.h"
