@@ -49,8 +49,8 @@
  *   - A known link that neither dump contained is requested by its index,
  *     which removes it if it is gone.  Such a request counts as a part.
  *
- *   - Then the namespace is current but provisional: it may lack links
- *     whose announcement was lost, and may still have addresses whose removal was
+ *   - Then the namespace is current but provisional: it may lack links whose
+ *     announcement was lost, and may still have addresses whose removal was
  *     lost.  A dump that is not interrupted confirms it.  That dump starts
  *     when links and addresses have not changed for LINK_QUIET_MS.  If they
  *     keep changing, it is tried at intervals that double, as it takes the

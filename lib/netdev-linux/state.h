@@ -42,8 +42,8 @@ void netdev_kdp_state_run(void);
 bool netdev_kdp_state_find(const char *name, bool confirm,
                            struct link_info *link);
 
-/* True if the kernel knows link 'ifindex' of our namespace by 'name'.  Does not
- * take the RTNL lock. */
+/* True if the kernel knows link 'ifindex' of our namespace by 'name'.  Does
+ * not take the RTNL lock. */
 bool netdev_kdp_state_is_called(int ifindex, const char *name);
 
 /* Says that the ethtool settings, such as the speed, of link 'ifindex' of our
