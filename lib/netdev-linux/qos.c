@@ -4,6 +4,8 @@
 #include "netdev-linux/qos.h"
 
 #include <errno.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +19,10 @@
 #include "netdev-linux/speed.h"
 #include "netdev-linux/state.h"
 #include "netdev-linux-valid.h"
+#include "netlink.h"
+#include "nl/nl-intercept.h"
 #include "openvswitch/hmap.h"
+#include "openvswitch/ofpbuf.h"
 #include "ovs/compat-netdev.h"
 #include "ovs/compat-offload.h"
 #include "smap.h"
@@ -230,6 +235,57 @@ qos_get_basis(const struct netdev_kdp *dev, uint32_t speed,
     return true;
 }
 
+/* A device, and whether it still has no root discipline. */
+struct qos_bare {
+    int ifindex;
+    bool is_bare;
+};
+
+/* Answers the requests that Open vSwitch makes before it sets up a discipline:
+ * it gets the present one (once) and deletes it (twice). */
+static bool
+qos_answer_bare(const struct ofpbuf *request, int *error, void *bare_)
+{
+    const struct nlmsghdr *nlh = nl_msg_nlmsghdr(request);
+    const struct tcmsg *tcm = ofpbuf_at(request, NLMSG_HDRLEN, sizeof *tcm);
+    struct qos_bare *bare = bare_;
+
+    if (!bare->is_bare || !tcm || tcm->tcm_ifindex != bare->ifindex) {
+        return false;
+    } else if (nlh->nlmsg_type == RTM_GETQDISC
+               || (nlh->nlmsg_type == RTM_DELQDISC
+                   && tcm->tcm_parent == TC_H_ROOT)) {
+        *error = ENOENT;
+        return true;
+    }
+    bare->is_bare = false;
+    return false;
+}
+
+/* Lets Open vSwitch set the quality of service of 'netdev'. */
+static int
+qos_set_stock(struct netdev *netdev, const char *type,
+              const struct smap *details)
+{
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    bool current = kdp_links_catch_up();
+    struct qos_bare bare;
+    int error;
+
+    ovs_mutex_lock(&dev->up.mutex);
+    bare.ifindex = dev->link.ifindex;
+    bare.is_bare = (current && *type && !dev->up.tc
+                    && qos_lacks_qdisc(dev, link_qdiscs_has_root));
+    ovs_mutex_unlock(&dev->up.mutex);
+    if (!bare.is_bare) {
+        return kdp_stock_netdev_linux_class.set_qos(netdev, type, details);
+    }
+    nl_intercept_begin(qos_answer_bare, &bare);
+    error = kdp_stock_netdev_linux_class.set_qos(netdev, type, details);
+    nl_intercept_end();
+    return error;
+}
+
 int
 netdev_kdp_qos_set(struct netdev *netdev, const char *type,
                    const struct smap *details)
@@ -262,7 +318,7 @@ netdev_kdp_qos_set(struct netdev *netdev, const char *type,
     }
 
     start = kdp_rtnl_begin();
-    error = kdp_stock_netdev_linux_class.set_qos(netdev, type, details);
+    error = qos_set_stock(netdev, type, details);
     kdp_rtnl_end(KDP_RTNL_QOS, start);
     if (*type) {
         /* Before events are processed: if Open vSwitch had to read the speed

@@ -8,7 +8,8 @@
  *
  * Open vSwitch sends each request that changes traffic control with
  * nl_transact(), which this module replaces.  A thread that calls a function
- * of Open vSwitch may take its requests over instead.
+ * of Open vSwitch may inspect its requests first: to take one over, or to
+ * answer one whose answer is known.
  *
  * Open vSwitch reads each message of a dump with nl_dump_next(), which this
  * module replaces, too.  A thread may hide messages from the function that it

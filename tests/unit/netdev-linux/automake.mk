@@ -134,7 +134,8 @@ tests_unit_netdev_linux_test_netdev_qos_SOURCES = \
 	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_route) $(unit_link) \
 	$(unit_common)
 tests_unit_netdev_linux_test_netdev_qos_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap)
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \
+	-Wl,--wrap=kdp_stock_nl_transact
 tests_unit_netdev_linux_test_qdisc_lock_SOURCES = \
 	tests/unit/netdev-linux/test-qdisc-lock.c $(unit_common)
 tests_unit_netdev_linux_test_rtnl_count_SOURCES = \

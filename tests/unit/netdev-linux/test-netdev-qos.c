@@ -136,9 +136,34 @@ what_is_the_same_is_not_sent(void **state)
     CHANGES(0, configure(netdev, "linux-htb", "200000000", OTHER_RATE));
 }
 
-static void
-a_discipline_of_another_process_is_replaced(void **state)
+/* Requests that Open vSwitch has sent by nl_transact(). */
+static unsigned int n_sent;
+
+int __wrap_kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
+                                 struct ofpbuf **replyp);
+int __real_kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
+                                 struct ofpbuf **replyp);
+int
+__wrap_kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
+                             struct ofpbuf **replyp)
 {
+    if (kdp_links_is_main()) {
+        n_sent++;
+    }
+    return __real_kdp_stock_nl_transact(protocol, request, replyp);
+}
+
+/* A device without a discipline is not asked for one, nor rid of it. */
+static void
+the_first_discipline_is_set_at_once(void **state)
+{
+    unsigned int before = n_sent;
+
+    configure_first(*state, "100000000");
+    assert_int_equal(n_sent - before, 1 + ALL);
+
+    /* One that somebody else set up is found and deleted. */
+    OK(netdev_set_qos(*state, "", NULL));
     OK(unit_qdisc_add(own, A, TC_H_ROOT, 0x10000, "htb"));
     configure_first(*state, "100000000");
     CHANGES(0, configure(*state, "linux-htb", "100000000", RATE));
@@ -322,7 +347,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup_qos, teardown)
         TEST(what_is_the_same_is_not_sent),
         TEST(what_is_not_known_is_sent_again),
-        TEST(a_discipline_of_another_process_is_replaced),
+        TEST(the_first_discipline_is_set_at_once),
         TEST(a_queue_that_went_is_set_again),
         TEST(what_others_changed_is_set_again),
         TEST(what_rates_depend_on_makes_them_sent_again),
