@@ -634,23 +634,30 @@ says() {
 start_receiver() {
     local name=$1 ns=$2
     shift 2
+    # Threads of the daemon move between processors, too.  One processor takes
+    # all frames of the device, in the order in which they were sent to it.
+    ip netns exec "$ns" sh -c 'for queue in /sys/class/net/eth0/queues/rx-*; do
+        echo 1 >"$queue/rps_cpus"
+    done'
     in_ns_background "$name@$ns" "$KDP_TRAFFIC" recv --timeout $PATIENCE "$@" \
         eth0
     wait_until $PATIENCE says "$KDP_WORK/$name" ready
 }
 
-# Sends from namespace $1, with options $2... of "traffic send".
+# Sends from namespace $1, with options $2... of "traffic send", on one processor:
+# each processor has a queue for the frames that are sent on it, so frames of a
+# sender that moves may reach the datapath in another order.
 send_frames() {
     local ns=$1
     shift
-    in_ns "$ns" "$KDP_TRAFFIC" send "$@" eth0 >/dev/null
+    in_ns "$ns" taskset 1 "$KDP_TRAFFIC" send "$@" eth0 >/dev/null
 }
 
-# Starts sender $1 in namespace $2, with options $3... of "traffic send".
+# Starts sender $1 in namespace $2, in the same way.
 start_sender() {
     local name=$1 ns=$2
     shift 2
-    in_ns_background "$name@$ns" "$KDP_TRAFFIC" send "$@" eth0
+    in_ns_background "$name@$ns" taskset 1 "$KDP_TRAFFIC" send "$@" eth0
     wait_until $PATIENCE takes_sigterm "${BACKGROUND[$name]}"
 }
 
