@@ -54,6 +54,10 @@ end_with_frames() {
     stream=$((stream + 1))
     start_receiver receiver n2 -f $stream
     kill -STOP "$DAEMON_PID"
+    # When it goes on, its main thread gets the signal before another one runs:
+    # a handler would take frames and die with them.
+    taskset -a -p 1 "$DAEMON_PID" >/dev/null
+    chrt --fifo -p 1 "$DAEMON_PID"
     send_frames n1 -s $stream -n $WAITING
     if test "$1" = exit; then
         exit_daemon &
