@@ -19,8 +19,8 @@ static __thread struct upcall_handler *armed;
  * signals end the process, and room for another one. */
 #define MAX_LATCHES 3
 
-/* Of so many checks whether a latch is set, one asks the kernel.  So a thread
- * that has upcalls all the time ends up to as many batches later. */
+/* One check of a latch in so many asks the kernel.  So a thread that has
+ * upcalls all the time ends up to as many batches later. */
 #define LATCH_CHECKS 16
 
 /* The latches of this thread in a scheduler, which is given by its id. */
