@@ -31,7 +31,7 @@ offload_reasons_destroy(struct offload_reasons *reasons)
 
 /* Counts that the flow that 'desc' describes is not in tc for 'reason', and
  * logs the first flow for each reason.  'error' is the errno value, or 0.
- * 'why' explains it, or is NULL. */
+ * 'why' explains it, or is NULL; it is kept, so it must stay valid. */
 void
 offload_reasons_note(struct offload_reasons *reasons,
                      enum offload_reason reason,
@@ -59,6 +59,7 @@ offload_reasons_note(struct offload_reasons *reasons,
     }
 }
 
+/* Copies what is known of each reason to 'info'. */
 void
 offload_reasons_get(struct offload_reasons *reasons,
                     struct offload_reason_info info[OFFLOAD_N_REASONS])
