@@ -41,6 +41,7 @@ EXTRA_DIST += \
 	Documentation/tasks/tuning.rst \
 	Documentation/tasks/tutorial.rst \
 	Documentation/suites.rst \
+	Documentation/testing-versions.rst \
 	Documentation/testing.rst \
 	Documentation/upcall-channels.rst \
 	Documentation/upcall-settings.rst \
