@@ -53,7 +53,11 @@ END
     cat > "$tree/utilities/guest" << 'END'
 #!/bin/bash
 tree=${0%/utilities/*}
-while [ "$1" != -- ]; do shift; done
+while [ "$1" != -- ]; do
+    [ "$1" != --logs ] || logs=$2
+    shift
+done
+[ ! -d "$tree/groups" ] || cp -r "$tree"/groups/. "$logs"
 cat "$4" > "$tree/suite-in-guest"
 status=0
 for group in "${@:7}"; do
@@ -119,6 +123,46 @@ test_failed_and_skipped () {
     result_of 3 'skipped (x.at:3)'
     run 1-
     counted 2 1 1 && grep -q '^not ok 2 .*FAILED (x.at:2)' "$out"
+}
+
+# A failure says which line of the group's log was not expected.
+test_reason () {
+    mkdir -p "$tree/groups/002" "$tree/groups/004" || return 1
+    printf '%s\n' '#   -*- compilation -*-' '--- /dev/null 2026' '+++ a/stderr' \
+        '@@ -0,0 +1 @@' '+2026|WARN|no such thing' '+more' \
+        > "$tree/groups/002/system-kmod-testsuite.log"
+    : > "$tree/groups/004/system-kmod-testsuite.log"
+    for group in 2 3 4; do
+        result_of $group "FAILED (x.at:$group)"
+    done
+    run 1-
+    rm -rf "$tree/groups"
+    counted 1 0 1 \
+        && grep -q '^not ok 2 .*(FAILED (x.at:2)): +2026|WARN|no such thing$' \
+                "$out" \
+        && grep -q '^not ok 3 .*(FAILED (x.at:3))$' "$out" \
+        && grep -q '^not ok 4 .*(FAILED (x.at:4))$' "$out"
+}
+
+# Warnings of a slow machine do not count on standard error, others do.
+test_slow_command () {
+    local suite=$tree/build/ovs/src/tests/system-kmod-testsuite
+    cat > "$suite.all" << 'END'
+at_fn_diff_devnull ()
+{
+  test -s "$1" || return 0
+  diff /dev/null "$1"
+}
+END
+    cat "$suite.all" "$suite" > "$suite.new" && chmod +x "$suite.new" \
+        && mv "$suite.new" "$suite" || return 1
+    run 1-
+    [ "$status" -eq 0 ] || return 1
+    sed -n '1,/^}/p' "$tree/suite-in-guest" > "$dir/diff"
+    echo '2026|00002|timeval|WARN|Unreasonably long 1584ms' > "$dir/stderr"
+    (. "$dir/diff" && at_fn_diff_devnull "$dir/stderr") > "$out" || return 1
+    echo '2026|00002|bridge|WARN|no such thing' > "$dir/stderr"
+    (. "$dir/diff" && ! at_fn_diff_devnull "$dir/stderr") > "$out"
 }
 
 test_guest_that_dies () {
@@ -207,8 +251,8 @@ test_lists_of_the_tree () {
     return 0
 }
 
-tests='all_pass stable portions failed_and_skipped guest_that_dies known write_known
-       group_waits_for_monitor lists_of_the_tree'
+tests='all_pass stable portions failed_and_skipped reason slow_command guest_that_dies known
+       write_known group_waits_for_monitor lists_of_the_tree'
 
 . "$source/tests/harness/tap.sh"
 # shellcheck disable=SC2086 # Several words.

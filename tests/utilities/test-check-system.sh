@@ -28,6 +28,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --print-modules) echo /nowhere/none; exit ;;
     --env) export "$2"; shift ;;
+    --cpus) export GUEST_CPUS=$2; shift ;;
     --logs) export GUEST_LOGS=$2; mkdir -p "$2"; shift ;;
     --) shift; break ;;
     esac
@@ -226,6 +227,21 @@ test_processors () {
     counted 6 0 && [ "$(grep -c '# yes$' "$out")" -eq 6 ]
 }
 
+# The first guest runs what needs several processors.
+test_processors_of_guests () {
+    # shellcheck disable=SC2016
+    echo 'echo "${GUEST_LOGS##*/} $GUEST_CPUS $KDP_ONE_CPU" >> "$tree/guests"' \
+        > "$tree/utilities/before-guest"
+    export tree
+    run --guests 3
+    counted 6 0 && [ "$(sort "$tree/guests")" = \
+                     $'guest0 2 no\nguest1 1 yes\nguest2 1 yes' ] || return 1
+    rm "$tree/guests"
+    run --all-cpus
+    counted 6 0 \
+        && [ "$(sort "$tree/guests")" = $'guest0 2 no\nguest1 2 no' ]
+}
+
 # The guest's processors are taken away and given back, but for the first one.
 test_processors_taken () {
     local cpu
@@ -295,7 +311,7 @@ tests='two_guests_share failed_test guest_that_dies all_guests_die
        guest_that_does_not_boot kernel_report result_that_is_not_one
        result_that_is_a_line_of_nothing
        old_results more_guests_than_tests sanitizers portions processors
-       processors_taken json_paths interrupt'
+       processors_of_guests processors_taken json_paths interrupt'
 
 . "$source/tests/harness/tap.sh"
 # shellcheck disable=SC2086 # Several words.
