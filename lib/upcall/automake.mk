@@ -11,7 +11,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-delay.h \
 	lib/upcall/upcall-diagnose.c \
 	lib/upcall/upcall-diagnose.h \
-	lib/upcall/upcall-engine.h \
 	lib/upcall/upcall-engine.c \
 	lib/upcall/upcall-engine.h \
 	lib/upcall/upcall-fd-limit.c \
@@ -35,8 +34,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-ports.c \
 	lib/upcall/upcall-ports.h \
 	lib/upcall/upcall-probes.h \
-	lib/upcall/upcall-queue.c \
-	lib/upcall/upcall-queue.h \
 	lib/upcall/upcall-rate.c \
 	lib/upcall/upcall-rate.h \
 	lib/upcall/upcall-rcvbuf.c \

@@ -185,7 +185,7 @@ struct upcall_channel {
                                  * were sent before
                                  * upcall_channel_end_adopted(). */
     uint64_t due;               /* Next turn in the run queue
-                                 * (upcall-queue.h). */
+                                 * (upcall-sched.c). */
     uint32_t n_turns;           /* Turns that it last got together. */
     uint64_t armed_at;          /* When it was released last; microseconds,
                                  * monotonic. */

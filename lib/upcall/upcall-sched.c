@@ -14,8 +14,8 @@
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-clock.h"
 #include "upcall/upcall-fifo.h"
-#include "upcall/upcall-queue.h"
 #include "upcall/upcall-refcount.h"
+#include "upcall/upcall-turn.h"
 #include "util.h"
 
 /* Event data of other things than channels: serial numbers are never this
@@ -25,6 +25,42 @@
 #define EVENT_CALL (EVENT_RETIRE | 2)
 #define EVENT_LATCH (EVENT_RETIRE | 3)
 #define EVENT_MASK (UINT64_C(0xffffffff) << 32)
+
+/* 'due' counts in these fractions of a turn. */
+#define DUE_ONE UINT64_C(1024)
+
+/* The run queue has the channels that wait for their turn.  It serves them in
+ * rounds.
+ *
+ * A channel of several senders (upcall-fq.h) has a weight, which is the number
+ * of its senders with a backlog.  The queue gives the channel as many turns in
+ * a round as its weight, spread evenly.  Turns that are due together become
+ * one larger turn.  Because a channel has one owner at a time, its share is
+ * limited to the work of one handler.
+ *
+ * The queue measures how long a round takes, and adapts the quantum of turns
+ * to a goal (upcall-turn.h).
+ *
+ *      what                          written by            read by
+ *      ---------------------------   -------------------   ------------------
+ *      goal                          any handler           any thread
+ *      quantum, pushed, popped       holder of the mutex   any thread
+ *      everything else               holder of the mutex   holder of the mutex
+ *
+ * Reads without the mutex are relaxed and may return a slightly old number. */
+struct upcall_queue {
+    struct upcall_fifo light;   /* In order of turns; an urgent channel is
+                                 * first. */
+    struct upcall_fifo heavy;   /* Channels with a weight; only a few. */
+    uint64_t round_end;         /* 'popped' at the end of the round. */
+    uint64_t round_at;          /* Its start in microseconds, or 0. */
+    atomic_uint64_t goal;       /* Microseconds of a round, or 0. */
+    atomic_uint32_t quantum;    /* Upcalls in a turn of a channel without a
+                                 * weight. */
+    atomic_uint64_t pushed;     /* Light channels put in and taken out so
+                                 * far, */
+    atomic_uint64_t popped;     /* without the urgent one. */
+};
 
 struct upcall_sched {
     struct ovs_refcount refcount;
@@ -44,8 +80,8 @@ struct upcall_sched {
     );
     PADDED_MEMBERS(CACHE_LINE_SIZE,
         struct ovs_mutex mutex;
-        struct upcall_queue queue;  /* Under the mutex, except as its header
-                                     * says. */
+        struct upcall_queue queue;  /* Under the mutex, except as said
+                                     * above. */
         bool retired OVS_GUARDED;
         atomic_uint64_t n_locks;    /* These are written with the mutex
                                      * held. */
@@ -55,6 +91,200 @@ struct upcall_sched {
 };
 
 static atomic_uint64_t last_id = 0;
+
+/* Number of channels. */
+static size_t
+upcall_queue_n(const struct upcall_queue *queue)
+{
+    return queue->light.n + queue->heavy.n;
+}
+
+static unsigned int
+upcall_queue_quantum(const struct upcall_queue *queue)
+{
+    uint32_t quantum;
+
+    atomic_read_relaxed(CONST_CAST(atomic_uint32_t *, &queue->quantum),
+                        &quantum);
+    return quantum;
+}
+
+static void
+upcall_queue_init(struct upcall_queue *queue)
+{
+    upcall_fifo_init(&queue->light);
+    upcall_fifo_init(&queue->heavy);
+    queue->round_end = queue->round_at = 0;
+    atomic_init(&queue->goal, 0);
+    atomic_init(&queue->quantum, UPCALL_QUANTUM);
+    atomic_init(&queue->pushed, 0);
+    atomic_init(&queue->popped, 0);
+}
+
+/* Frees the memory of the queue.  The caller takes all channels out first. */
+static void
+upcall_queue_uninit(struct upcall_queue *queue)
+{
+    upcall_fifo_uninit(&queue->light);
+    upcall_fifo_uninit(&queue->heavy);
+}
+
+/* Decides when 'channel', which has a weight, has its next turn: between two
+ * of its turns, as many other channels have turns as there are other channels
+ * per sender.  Turns that have been due for longer than a round are
+ * forgotten. */
+static void
+upcall_queue_set_due(const struct upcall_queue *queue,
+                     struct upcall_channel *channel)
+{
+    uint64_t now = upcall_counter_read(&queue->popped) * DUE_ONE;
+    uint64_t round = queue->light.n * DUE_ONE;
+    uint64_t due = MIN(channel->due, now);
+
+    due = MAX(due, now - MIN(now, round));
+    channel->due = due + (round * MAX(channel->n_turns, 1)
+                          / upcall_channel_weight(channel));
+}
+
+/* Puts 'channel' at the end, or at the head if it is urgent. */
+static void
+upcall_queue_push(struct upcall_queue *queue, struct upcall_channel *channel)
+{
+    if (upcall_channel_is_urgent(channel)) {
+        upcall_fifo_push_front(&queue->light, channel);
+    } else if (upcall_channel_weight(channel) > 1) {
+        upcall_queue_set_due(queue, channel);
+        upcall_fifo_push(&queue->heavy, channel);
+    } else {
+        upcall_fifo_push(&queue->light, channel);
+        upcall_count(&queue->pushed, 1);
+    }
+}
+
+/* Ends a round, if it is over, and adapts the quantum to the length of the
+ * round. */
+static void
+upcall_queue_end_round(struct upcall_queue *queue)
+{
+    uint64_t pushed = upcall_counter_read(&queue->pushed);
+    uint64_t popped = upcall_counter_read(&queue->popped);
+    unsigned int old = upcall_queue_quantum(queue);
+    unsigned int quantum = UPCALL_QUANTUM;
+    uint64_t goal;
+
+    atomic_read_relaxed(&queue->goal, &goal);
+    if (goal && !queue->light.n) {
+        /* Nothing waits, so the quantum does not determine the length of the
+         * next round. */
+        quantum = upcall_turn_quantum(old, 0, goal);
+        queue->round_at = 0;
+    } else if (popped - queue->round_end >= UINT64_MAX / 2) {
+        return;
+    } else if (goal) {
+        uint64_t now = upcall_now_usec();
+
+        quantum = (queue->round_at
+                   ? upcall_turn_quantum(old, now - queue->round_at, goal)
+                   : old);
+        queue->round_at = now;
+    }
+    queue->round_end = pushed;
+    if (quantum != old) {
+        atomic_store_relaxed(&queue->quantum, quantum);
+    }
+}
+
+/* The number of turns, of 'quantum', that fill a batch. */
+static unsigned int
+turns_of_batch(unsigned int quantum)
+{
+    return UPCALL_TURNS * UPCALL_QUANTUM / quantum;
+}
+
+/* Takes the channel with a weight whose turn is due first. */
+static struct upcall_channel *
+upcall_queue_pop_first_due(struct upcall_queue *queue)
+{
+    struct upcall_channel *first = upcall_fifo_pop(&queue->heavy);
+
+    for (size_t n = queue->heavy.n; n > 0; n--) {
+        struct upcall_channel *channel = upcall_fifo_pop(&queue->heavy);
+
+        if (channel->due < first->due) {
+            struct upcall_channel *later = first;
+
+            first = channel;
+            channel = later;
+        }
+        upcall_fifo_push(&queue->heavy, channel);
+    }
+    return first;
+}
+
+/* Takes a channel that has a weight, if it is its turn, and multiplies
+ * '*quantum' by the number of turns that are due.  Otherwise returns NULL. */
+static struct upcall_channel *
+upcall_queue_pop_heavy(struct upcall_queue *queue, unsigned int *quantum)
+{
+    const struct upcall_channel *light = upcall_fifo_first(&queue->light);
+    uint32_t max = turns_of_batch(*quantum);
+    struct upcall_channel *channel;
+
+    if (!queue->heavy.n || (light && upcall_channel_is_urgent(light))) {
+        return NULL;
+    }
+    channel = upcall_queue_pop_first_due(queue);
+    channel->n_turns = max;
+    if (light) {
+        uint64_t now = upcall_counter_read(&queue->popped) * DUE_ONE;
+
+        if (channel->due > now) {
+            upcall_fifo_push(&queue->heavy, channel);
+            return NULL;
+        }
+        /* Several turns may have become due while a handler owned the
+         * channel. */
+        channel->n_turns = MIN(max, 1 + ((now - channel->due)
+                                         * upcall_channel_weight(channel)
+                                         / (queue->light.n * DUE_ONE)));
+    }
+    *quantum *= channel->n_turns;
+    return channel;
+}
+
+/* Takes the first of the other channels. */
+static struct upcall_channel *
+upcall_queue_pop_light(struct upcall_queue *queue)
+{
+    struct upcall_channel *channel = upcall_fifo_pop(&queue->light);
+
+    if (channel && !upcall_channel_is_urgent(channel)) {
+        upcall_count(&queue->popped, 1);
+        upcall_queue_end_round(queue);
+    }
+    return channel;
+}
+
+/* Takes the channel whose turn it is, or returns NULL.  Stores how many
+ * upcalls the turn may take. */
+static struct upcall_channel *
+upcall_queue_pop(struct upcall_queue *queue, unsigned int *quantum)
+{
+    struct upcall_channel *channel;
+
+    *quantum = upcall_queue_quantum(queue);
+    channel = upcall_queue_pop_heavy(queue, quantum);
+    return channel ? channel : upcall_queue_pop_light(queue);
+}
+
+/* Takes any channel, or returns NULL. */
+static struct upcall_channel *
+upcall_queue_drain(struct upcall_queue *queue)
+{
+    struct upcall_channel *channel = upcall_fifo_pop(&queue->light);
+
+    return channel ? channel : upcall_fifo_pop(&queue->heavy);
+}
 
 static int
 upcall_sched_add_fd(struct upcall_sched *sched, int fd, uint32_t events,
@@ -453,7 +683,12 @@ upcall_sched_pop(struct upcall_sched *sched, uint32_t token,
 void
 upcall_sched_set_round_goal(struct upcall_sched *sched, uint64_t usec)
 {
-    upcall_queue_set_goal(&sched->queue, usec);
+    uint64_t old;
+
+    atomic_read_relaxed(&sched->queue.goal, &old);
+    if (old != usec) {
+        atomic_store_relaxed(&sched->queue.goal, usec);
+    }
 }
 
 unsigned int

@@ -36,8 +36,7 @@
  *
  * Channels with a standing backlog do not go back to epoll, which would serve
  * them before others, but to the run queue.  All handlers of the group share
- * the run queue, so that there is one round robin for the group
- * (upcall-queue.h).
+ * the run queue, so that there is one round robin for the group.
  *
  * While all handlers are at work and the run queue is not empty, a channel
  * that has become empty stays in the run queue if it used its turn up or is
