@@ -15,7 +15,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-engine.h \
 	lib/upcall/upcall-fd-limit.c \
 	lib/upcall/upcall-fd-limit.h \
-	lib/upcall/upcall-fifo.h \
 	lib/upcall/upcall-fq.c \
 	lib/upcall/upcall-fq.h \
 	lib/upcall/upcall-grace.c \
@@ -52,7 +51,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-show.h \
 	lib/upcall/upcall-source.c \
 	lib/upcall/upcall-source.h \
-	lib/upcall/upcall-state.h \
 	lib/upcall/upcall-stats.c \
 	lib/upcall/upcall-stats.h \
 	lib/upcall/upcall-store.c \

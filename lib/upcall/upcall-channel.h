@@ -50,11 +50,57 @@
  * State
  * -----
  *
- * The state says what the owner does with the channel (upcall-state.h).  Only
- * the owner writes the state, and the owner word carries the state to the next
- * owner: the state is IDLE whenever the word becomes 0, and QUEUED whenever
- * the word becomes the run queue's.  Each change is checked against the table
- * of transitions.
+ * The state says where a channel is on its way from one event to the next:
+ *
+ *      state       owner       meaning
+ *      --------    ---------   -------------------------------------------
+ *      IDLE        none        armed; its next upcall is an event.  Or it is
+ *                              held, and handlers ignore its events
+ *      TAKEN       handler     the handler has just become its owner
+ *      SPARSE      handler     readable, and goes before the run queue
+ *      READING     handler     chosen for the current read
+ *      PARTIAL     handler     has part of its turn left: the batch was full
+ *      EMPTY       handler     its socket was empty; waits for the batch's end
+ *      SPENT       handler     used its turn up; waits for the batch's end
+ *      PAUSED      handler     cannot be read; tried again after a pause
+ *      QUEUED      run queue   waits for its turn
+ *
+ * EMPTY and SPENT wait for the end of the batch because the handler keeps a
+ * channel until the upcalls that it took were processed (U1).
+ *
+ * Only the owner writes the state, and the owner word carries the state to the
+ * next owner: the state is IDLE whenever the word becomes 0, and QUEUED
+ * whenever the word becomes the run queue's.
+ *
+ *      from        to          when
+ *      --------    --------    -------------------------------------------
+ *      IDLE        TAKEN       an event named it
+ *      IDLE        QUEUED      something was read ahead of it, and the
+ *                              handlers were replaced
+ *      TAKEN       SPARSE      it has credit
+ *      TAKEN       QUEUED      it has none
+ *      TAKEN       READING     it came from the run queue, and can pay
+ *      TAKEN       SPENT       it came from the run queue, and still owes
+ *      TAKEN       IDLE        the handlers are retired
+ *      SPARSE      READING     its turn
+ *      SPARSE      IDLE        others sleep, or the handler is removed
+ *      READING     EMPTY       the read emptied the socket, or failed once;
+ *                              or the port is gone
+ *      READING     PARTIAL     there is more, and credit
+ *      READING     SPENT       there is more, and no credit; or it is empty
+ *                              and stays in the run queue
+ *      READING     PAUSED      the read failed again
+ *      PARTIAL     READING     its turn
+ *      PARTIAL     IDLE        the handler is removed
+ *      EMPTY       IDLE        the batch is over
+ *      SPENT       QUEUED      the batch is over
+ *      SPENT       READING     no other channel has anything to read
+ *      SPENT       IDLE        the batch is over and the handlers are retired
+ *      PAUSED      IDLE        the pause is over
+ *      QUEUED      TAKEN       its turn
+ *      QUEUED      IDLE        the handlers are retired
+ *
+ * Any other transition is an error in the program and ends it.
  *
  *
  * Thread safety
@@ -91,7 +137,9 @@
  * the channel when it next looks at it. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "openvswitch/types.h"
 #include "ovs-atomic.h"
@@ -100,8 +148,8 @@
 #include "upcall/upcall-age.h"
 #include "upcall/upcall-delay.h"
 #include "upcall/upcall-fq.h"
-#include "upcall/upcall-state.h"
 #include "upcall/upcall-turn.h"
+#include "util.h"
 
 struct mnl_socket;
 
@@ -125,6 +173,49 @@ struct upcall_channel_stats {
      * upcall to its hand-out (upcall-age.h). */
     struct latency_summary latency;
 };
+
+enum upcall_state {
+    UPCALL_STATE_IDLE,
+    UPCALL_STATE_TAKEN,
+    UPCALL_STATE_SPARSE,
+    UPCALL_STATE_READING,
+    UPCALL_STATE_PARTIAL,
+    UPCALL_STATE_EMPTY,
+    UPCALL_STATE_SPENT,
+    UPCALL_STATE_PAUSED,
+    UPCALL_STATE_QUEUED,
+};
+#define UPCALL_N_STATES (UPCALL_STATE_QUEUED + 1)
+
+/* True if a handler owns a channel in 'state'. */
+static inline bool
+upcall_state_is_handlers(enum upcall_state state)
+{
+    return state != UPCALL_STATE_IDLE && state != UPCALL_STATE_QUEUED;
+}
+
+/* True if the table above has the transition. */
+static inline bool
+upcall_state_may_become(enum upcall_state from, enum upcall_state to)
+{
+#define TO(STATE) (1u << UPCALL_STATE_##STATE)
+    static const unsigned int allowed[UPCALL_N_STATES] = {
+        [UPCALL_STATE_IDLE] = TO(TAKEN) | TO(QUEUED),
+        [UPCALL_STATE_TAKEN] = (TO(SPARSE) | TO(QUEUED) | TO(READING)
+                                | TO(SPENT) | TO(IDLE)),
+        [UPCALL_STATE_SPARSE] = TO(READING) | TO(IDLE),
+        [UPCALL_STATE_READING] = (TO(EMPTY) | TO(PARTIAL) | TO(SPENT)
+                                  | TO(PAUSED)),
+        [UPCALL_STATE_PARTIAL] = TO(READING) | TO(IDLE),
+        [UPCALL_STATE_EMPTY] = TO(IDLE),
+        [UPCALL_STATE_SPENT] = TO(QUEUED) | TO(READING) | TO(IDLE),
+        [UPCALL_STATE_PAUSED] = TO(IDLE),
+        [UPCALL_STATE_QUEUED] = TO(TAKEN) | TO(IDLE),
+    };
+#undef TO
+
+    return allowed[from] & (1u << to);
+}
 
 /* Whose upcalls arrive on a channel.  Upcalls of several senders are read
  * ahead and sorted (upcall-fq.h).  The first upcall of a port shows whether it
@@ -422,6 +513,87 @@ upcall_counter_read(const atomic_uint64_t *counter)
 
     atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, counter), &value);
     return value;
+}
+
+/* First-in first-out list of channels, for one thread: a ring that grows.  A
+ * link inside the channel would not do: a retired handler, which still has the
+ * channel on its list, and the handler that took the channel over would share
+ * the link. */
+struct upcall_fifo {
+    struct upcall_channel **ring;
+    size_t head;                /* Index of the first channel. */
+    size_t n;                   /* Number of channels. */
+    size_t allocated;           /* Slots of 'ring', 0 or a power of 2. */
+};
+
+static inline void
+upcall_fifo_init(struct upcall_fifo *fifo)
+{
+    *fifo = (struct upcall_fifo) { .ring = NULL };
+}
+
+static inline void
+upcall_fifo_uninit(struct upcall_fifo *fifo)
+{
+    free(fifo->ring);
+}
+
+/* Makes room for one more. */
+static inline void
+upcall_fifo_grow(struct upcall_fifo *fifo)
+{
+    if (fifo->n == fifo->allocated) {
+        size_t allocated = MAX(16, fifo->allocated * 2);
+        struct upcall_channel **ring = xmalloc(allocated * sizeof *ring);
+
+        for (size_t i = 0; i < fifo->n; i++) {
+            ring[i] = fifo->ring[(fifo->head + i) & (fifo->allocated - 1)];
+        }
+        free(fifo->ring);
+        fifo->ring = ring;
+        fifo->head = 0;
+        fifo->allocated = allocated;
+    }
+}
+
+static inline void
+upcall_fifo_push(struct upcall_fifo *fifo, struct upcall_channel *channel)
+{
+    upcall_fifo_grow(fifo);
+    fifo->ring[(fifo->head + fifo->n++) & (fifo->allocated - 1)] = channel;
+}
+
+/* Puts 'channel' in front. */
+static inline void
+upcall_fifo_push_front(struct upcall_fifo *fifo,
+                       struct upcall_channel *channel)
+{
+    upcall_fifo_grow(fifo);
+    fifo->head = (fifo->head - 1) & (fifo->allocated - 1);
+    fifo->ring[fifo->head] = channel;
+    fifo->n++;
+}
+
+/* Returns the first channel, or NULL, and leaves it there. */
+static inline struct upcall_channel *
+upcall_fifo_first(const struct upcall_fifo *fifo)
+{
+    return fifo->n ? fifo->ring[fifo->head] : NULL;
+}
+
+/* Takes the first channel out and returns it, or NULL. */
+static inline struct upcall_channel *
+upcall_fifo_pop(struct upcall_fifo *fifo)
+{
+    struct upcall_channel *channel;
+
+    if (!fifo->n) {
+        return NULL;
+    }
+    channel = fifo->ring[fifo->head];
+    fifo->head = (fifo->head + 1) & (fifo->allocated - 1);
+    fifo->n--;
+    return channel;
 }
 
 #endif /* lib/upcall/upcall-channel.h */

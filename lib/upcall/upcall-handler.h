@@ -12,7 +12,8 @@
  * A batch goes like this:
  *
  *   1. The handler gives the channels of the last batch back: it arms EMPTY
- *      channels again and puts SPENT ones into the run queue (upcall-state.h).
+ *      channels again and puts SPENT ones into the run queue
+ *      (upcall-channel.h).
  *   2. The scheduler's events name channels that became readable.  The handler
  *      becomes their owner.  Channels with credit (upcall-turn.h) become
  *      SPARSE, the others go to the run queue.  If other handlers of the group

@@ -7,7 +7,7 @@
  * ======================================
  *
  * Private to lib/upcall.  A reader has the channels that its handler owns, by
- * state (upcall-state.h), and the messages of a batch.  upcall_reader_read()
+ * state (upcall-channel.h), and the messages of a batch.  upcall_reader_read()
  * chooses channels and how much to read of each, makes the engine read them,
  * and accounts for the messages.
  *
@@ -60,7 +60,6 @@
 #include "openvswitch/list.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
-#include "upcall/upcall-fifo.h"
 #include "upcall/upcall-groups.h"
 
 struct upcall_sched;

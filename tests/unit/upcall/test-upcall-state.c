@@ -4,7 +4,7 @@
  * other one is caught. */
 
 #include <config.h>
-#include "upcall/upcall-state.h"
+#include "upcall/upcall-channel.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "harness/unit.h"
-#include "upcall/upcall-channel.h"
 #include "util.h"
 
 #define IDLE UPCALL_STATE_IDLE
@@ -34,7 +33,7 @@ struct transition {
     enum upcall_state from, to;
 };
 
-/* The table of upcall-state.h, written once more. */
+/* The table of upcall-channel.h, written once more. */
 static const struct transition transitions[] = {
     { IDLE, TAKEN }, { IDLE, QUEUED },
     { TAKEN, SPARSE }, { TAKEN, QUEUED }, { TAKEN, READING },
