@@ -21,7 +21,7 @@
 #include "ovs/compat-dpif.h"
 #include "seq.h"
 #include "timeval.h"
-#include "upcall/upcall-grace.h"
+#include "upcall/upcall-channel.h"
 #include "upcall/upcall-msg.h"
 #include "upcall/upcall-table.h"
 #include "util.h"

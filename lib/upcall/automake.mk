@@ -6,7 +6,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-age.h \
 	lib/upcall/upcall-channel.c \
 	lib/upcall/upcall-channel.h \
-	lib/upcall/upcall-clock.h \
 	lib/upcall/upcall-delay.c \
 	lib/upcall/upcall-delay.h \
 	lib/upcall/upcall-diagnose.c \
@@ -17,8 +16,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-fd-limit.h \
 	lib/upcall/upcall-fq.c \
 	lib/upcall/upcall-fq.h \
-	lib/upcall/upcall-grace.c \
-	lib/upcall/upcall-grace.h \
 	lib/upcall/upcall-groups.c \
 	lib/upcall/upcall-groups.h \
 	lib/upcall/upcall-handler.c \
@@ -49,8 +46,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-shed.h \
 	lib/upcall/upcall-show.c \
 	lib/upcall/upcall-show.h \
-	lib/upcall/upcall-source.c \
-	lib/upcall/upcall-source.h \
 	lib/upcall/upcall-stats.c \
 	lib/upcall/upcall-stats.h \
 	lib/upcall/upcall-store.c \

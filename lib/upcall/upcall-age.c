@@ -4,8 +4,18 @@
 #include "upcall/upcall-age.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "util.h"
+
+uint64_t
+upcall_now_usec(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * UINT64_C(1000000) + ts.tv_nsec / 1000;
+}
 
 void
 upcall_age_init(struct upcall_age *age, uint64_t now)

@@ -43,6 +43,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The time of latencies and turns: microseconds, monotonic.  (Open vSwitch's
+ * time_usec() may return the time of the last poll, which is before the
+ * batch.)  Any thread. */
+uint64_t upcall_now_usec(void);
+
 /* Microseconds between two looks.  Each look costs a system call, so this
  * allows at most a hundred calls a second for a channel with a backlog, and is
  * exact enough for the waits that matter. */

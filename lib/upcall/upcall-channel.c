@@ -5,14 +5,15 @@
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <linux/membarrier.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "upcall/upcall-clock.h"
 #include "upcall/upcall-rcvbuf.h"
 #include "upcall/upcall-refcount.h"
 #include "util.h"
@@ -550,4 +551,20 @@ upcall_channel_reset_stats(struct upcall_channel *channel)
     atomic_store_relaxed(&channel->backlog_max, 0);
     latency_hist_reset(&channel->latency);
     upcall_fq_reset_senders(&channel->fq, upcall_now_usec());
+}
+
+int
+upcall_grace_wait(void)
+{
+    int fd;
+
+    if (!syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) {
+        return 0;
+    }
+    fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return errno;
+    }
+    close(fd);
+    return 0;
 }

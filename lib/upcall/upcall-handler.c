@@ -14,7 +14,6 @@
 #include "ovs-rcu.h"
 #include "timeval.h"
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-clock.h"
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-groups.h"
 #include "upcall/upcall-info.h"
@@ -24,7 +23,6 @@
 #include "upcall/upcall-reader.h"
 #include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
-#include "upcall/upcall-source.h"
 #include "upcall/upcall-stats.h"
 #include "util.h"
 
@@ -606,7 +604,7 @@ upcall_handler_refuse(struct upcall_handler *handler,
 
     if (OVS_UNLIKELY(rx->source == channel->pid)) {
         return true;            /* upcall_channel_end_adopted(). */
-    } else if (OVS_LIKELY(upcall_source_is_kernel(rx->source))) {
+    } else if (OVS_LIKELY(upcall_msg_is_from_kernel(rx->source))) {
         return false;
     }
     upcall_stats_add(&handler->stats, UPCALL_STAT_REFUSED, 1);

@@ -93,6 +93,12 @@ upcall_msg_is_action(const void *msg, size_t len)
             && genl->cmd == OVS_PACKET_CMD_ACTION);
 }
 
+__attribute__((weak)) bool
+upcall_msg_is_from_kernel(uint32_t pid)
+{
+    return !pid;
+}
+
 /* Stores the 32 bits of attribute 'type' of the flow key in '*value'.  Returns
  * false if the key does not have the attribute. */
 static bool

@@ -78,6 +78,16 @@ int upcall_msg_parse(void *msg, size_t len, uint16_t packet_family,
  * UPCALL_ACTION. */
 bool upcall_msg_is_action(const void *msg, size_t len);
 
+/* True if netlink port id 'pid', which a message came from, is the kernel's.
+ *
+ * Any process with CAP_NET_ADMIN in the network namespace can send to a
+ * netlink socket whose port id it knows or guesses.  The content of an upcall
+ * leads to flows and packets, so handlers accept only upcalls from the kernel.
+ *
+ * The symbol is weak, because tests play the kernel's part: they define the
+ * function differently, and the linker takes their definition. */
+bool upcall_msg_is_from_kernel(uint32_t pid);
+
 /* Finds the input port of the packet of 'view'.  Returns false if the flow key
  * does not say. */
 bool upcall_view_in_port(const struct upcall_view *view, uint32_t *port_no);

@@ -28,7 +28,7 @@
  *      pids to the kernel)
  *      changed()      the kernel sends here      the kernel may still send
  *                                                here for one grace period
- *                                                (upcall-grace.h)
+ *                                                (upcall_grace_wait())
  *      (the grace
  *      period ends)                              waiting upcalls have to be
  *                                                processed first

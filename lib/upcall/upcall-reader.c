@@ -11,7 +11,6 @@
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/vlog.h"
 #include "timeval.h"
-#include "upcall/upcall-clock.h"
 #include "upcall/upcall-msg.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-sched.h"

@@ -15,7 +15,6 @@
 #include "odp-netlink.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-msg.h"
-#include "upcall/upcall-source.h"
 #include "util.h"
 
 void
@@ -122,7 +121,7 @@ unit_stranger_open(void)
 
 /* Replaces the library's function. */
 bool
-upcall_source_is_kernel(uint32_t pid)
+upcall_msg_is_from_kernel(uint32_t pid)
 {
     return !stranger || pid != stranger;
 }

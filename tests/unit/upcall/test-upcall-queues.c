@@ -23,7 +23,7 @@
 #include "ovs-rcu.h"
 #include "ovs-thread.h"
 #include "unit/upcall/table-fixture.h"
-#include "upcall/upcall-grace.h"
+#include "upcall/upcall-channel.h"
 #include "util.h"
 
 #define PORT 1

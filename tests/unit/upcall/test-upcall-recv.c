@@ -19,7 +19,6 @@
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "unit/upcall/table-fixture.h"
-#include "upcall/upcall-clock.h"
 #include "upcall/upcall-engine.h"
 #include "util.h"
 

@@ -4,7 +4,7 @@
  * kernel: messages of the kernel have source 0, those of processes do not. */
 
 #include <config.h>
-#include "upcall/upcall-source.h"
+#include "upcall/upcall-msg.h"
 
 #include <libmnl/libmnl.h>
 #include <linux/netlink.h>
@@ -53,7 +53,7 @@ check_engine(const struct upcall_engine_class *class)
     assert_int_equal(mnl_socket_sendto(a, &request, sizeof request),
                      sizeof request);
     rx = read_one(class, mnl_socket_get_fd(a));
-    assert_true(upcall_source_is_kernel(rx.source));
+    assert_true(upcall_msg_is_from_kernel(rx.source));
 
     /* From a process. */
     addr.nl_pid = mnl_socket_get_portid(a);
@@ -62,7 +62,7 @@ check_engine(const struct upcall_engine_class *class)
                      sizeof request);
     rx = read_one(class, mnl_socket_get_fd(a));
     assert_int_equal(rx.source, mnl_socket_get_portid(b));
-    assert_false(upcall_source_is_kernel(rx.source));
+    assert_false(upcall_msg_is_from_kernel(rx.source));
     mnl_socket_close(a);
     mnl_socket_close(b);
 }
