@@ -21,7 +21,10 @@ tests_unit_nl_test_nl_filter_SOURCES = \
 	tests/unit/nl/test-nl-filter.c $(unit_common)
 tests_unit_nl_test_nl_mcast_SOURCES = \
 	tests/unit/nl/test-nl-mcast.c $(unit_see_links) $(unit_link) $(unit_common)
-tests_unit_nl_test_nl_mcast_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=recvmsg
+tests_unit_nl_test_nl_mcast_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=mnl_socket_bind \
+	-Wl,--wrap=recvmsg
 tests_unit_nl_test_ovs_genl_SOURCES = tests/unit/nl/test-ovs-genl.c $(unit_common)
 tests_unit_nl_test_ovs_genl_LDFLAGS = \
 	$(AM_LDFLAGS) \

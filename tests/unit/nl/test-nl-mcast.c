@@ -7,6 +7,7 @@
 #include "nl/nl-mcast.h"
 
 #include <errno.h>
+#include <libmnl/libmnl.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <poll.h>
@@ -42,10 +43,28 @@ __wrap_recvmsg(int fd, struct msghdr *msg, int flags)
     return n;
 }
 
+/* What binding a socket fails with, or 0. */
+static int bind_error;
+
+int __wrap_mnl_socket_bind(struct mnl_socket *, unsigned int groups,
+                           pid_t pid);
+int __real_mnl_socket_bind(struct mnl_socket *, unsigned int groups,
+                           pid_t pid);
+int
+__wrap_mnl_socket_bind(struct mnl_socket *sock, unsigned int groups, pid_t pid)
+{
+    if (bind_error) {
+        errno = bind_error;
+        return -1;
+    }
+    return __real_mnl_socket_bind(sock, groups, pid);
+}
+
 static int
 setup(void **state)
 {
     from_kernel = false;
+    bind_error = 0;
     *state = unit_ns_own();
     return 0;
 }
@@ -440,6 +459,14 @@ what_the_kernel_does_not_have_cannot_be_opened(void **state OVS_UNUSED)
     assert_null(mcast);
     mcast = (struct nl_mcast *) &mcast;
     assert_int_equal(nl_mcast_open(NETLINK_ROUTE, &options, &mcast), EINVAL);
+    assert_null(mcast);
+
+    /* Nor can a socket without an address. */
+    mcast = (struct nl_mcast *) &mcast;
+    bind_error = ENOMEM;
+    assert_int_equal(nl_mcast_open(NETLINK_ROUTE,
+                                   &(struct nl_mcast_options) { .rcvbuf = 0 },
+                                   &mcast), ENOMEM);
     assert_null(mcast);
     assert_int_equal(unit_count_fds(), n_fds);
 }
