@@ -8,7 +8,7 @@
 #include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
-#include "upcall/upcall-refcount.h"
+#include "upcall/upcall-channel.h"
 #include "util.h"
 
 /* An RCU grace period in progress.  The revalidation and the pending callback

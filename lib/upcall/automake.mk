@@ -30,13 +30,10 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-ports.c \
 	lib/upcall/upcall-ports.h \
 	lib/upcall/upcall-probes.h \
-	lib/upcall/upcall-rate.c \
-	lib/upcall/upcall-rate.h \
 	lib/upcall/upcall-rcvbuf.c \
 	lib/upcall/upcall-rcvbuf.h \
 	lib/upcall/upcall-reader.c \
 	lib/upcall/upcall-reader.h \
-	lib/upcall/upcall-refcount.h \
 	lib/upcall/upcall-sched.c \
 	lib/upcall/upcall-sched.h \
 	lib/upcall/upcall-senders.c \

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "upcall/upcall-rcvbuf.h"
-#include "upcall/upcall-refcount.h"
 #include "util.h"
 
 /* The most messages that one drain takes, so that a continuous flood of a port

@@ -151,6 +151,13 @@
 #include "upcall/upcall-turn.h"
 #include "util.h"
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#else
+#define __tsan_acquire(ADDRESS) ((void) (ADDRESS))
+#define __tsan_release(ADDRESS) ((void) (ADDRESS))
+#endif
+
 struct mnl_socket;
 
 /* Counters of a channel. */
@@ -533,6 +540,24 @@ upcall_counter_read(const atomic_uint64_t *counter)
 
     atomic_read_relaxed(CONST_CAST(atomic_uint64_t *, counter), &value);
     return value;
+}
+
+/* Drops a reference.  Returns true if it was the last one.
+ *
+ * Open vSwitch's reference counts order the destruction of an object behind
+ * all earlier uses with a fence.  The thread sanitizer does not model fences,
+ * and would report every destruction as a race; this function tells the
+ * sanitizer what the fence means.  In other builds it is
+ * ovs_refcount_unref(). */
+static inline bool
+upcall_refcount_unref(struct ovs_refcount *refcount)
+{
+    __tsan_release(refcount);
+    if (ovs_refcount_unref(refcount) == 1) {
+        __tsan_acquire(refcount);
+        return true;
+    }
+    return false;
 }
 
 /* First-in first-out list of channels, for one thread: a ring that grows.  A

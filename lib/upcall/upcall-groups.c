@@ -13,7 +13,6 @@
 #include "ovs-atomic.h"
 #include "ovs/compat-util.h"
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
 #include "upcall/upcall-turn.h"
 #include "util.h"

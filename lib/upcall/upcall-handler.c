@@ -21,7 +21,6 @@
 #include "upcall/upcall-ports.h"
 #include "upcall/upcall-probes.h"
 #include "upcall/upcall-reader.h"
-#include "upcall/upcall-refcount.h"
 #include "upcall/upcall-sched.h"
 #include "upcall/upcall-stats.h"
 #include "util.h"

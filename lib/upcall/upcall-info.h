@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-rate.h"
 #include "upcall/upcall-senders.h"
 
 /* Budget of receive buffers, in bytes, unless another one is set: enough for
@@ -33,6 +32,29 @@ struct upcall_queue_info {
     bool held;                  /* It waits for the queues that it replaces. */
     int owner;                  /* As in struct upcall_port_info. */
     struct upcall_channel_stats stats;
+};
+
+/* Milliseconds between two looks: as often as Open vSwitch looks at
+ * statistics of interfaces. */
+#define UPCALL_RATE_MSEC 5000
+
+/* Rates of a port.  Counters tell the past, but an operator wants to know the
+ * present.  So the main loop looks at the counters of each port every
+ * UPCALL_RATE_MSEC.  The differences are the rates until the next look.  All
+ * zeros mean that nothing is known of the port yet. */
+struct upcall_rate {
+    /* Upcalls per second. */
+    uint64_t received;
+    uint64_t lost;
+    uint64_t shed;
+
+    long long int lost_at;      /* Last loss that was noticed: ms since 1970,
+                                 * or 0. */
+
+    /* Counters at the last look. */
+    uint64_t last_received;
+    uint64_t last_lost;
+    uint64_t last_shed;
 };
 
 struct upcall_port_info {

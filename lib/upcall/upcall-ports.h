@@ -190,6 +190,12 @@ void upcall_ports_rearm(struct upcall_table *, struct upcall_channel *,
 void upcall_ports_get_info(const struct upcall_table *,
                            struct upcall_table_info *);
 
+/* Looks at the counters 'stats' at 'wall' ms since 1970.  'msec' is the time
+ * since the last look, or 0 if there was none. */
+void upcall_rate_update(struct upcall_rate *,
+                        const struct upcall_channel_stats *stats,
+                        long long int msec, long long int wall);
+
 /* Starts counting from 0 again. */
 void upcall_ports_reset_stats(struct upcall_table *);
 

@@ -12,7 +12,6 @@
 #include "ovs-thread.h"
 #include "ovs/compat-util.h"
 #include "upcall/upcall-channel.h"
-#include "upcall/upcall-refcount.h"
 #include "upcall/upcall-turn.h"
 #include "util.h"
 

@@ -88,7 +88,7 @@
  * would cost more. */
 #define UPCALL_SENDER_PLACES 64
 
-/* Microseconds.  The same as for the rates of ports (upcall-rate.h), so that
+/* Microseconds.  The same as for the rates of ports (upcall-info.h), so that
  * both can be compared. */
 #define UPCALL_SENDER_WINDOW 5000000
 

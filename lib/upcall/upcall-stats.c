@@ -7,7 +7,7 @@
 
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
-#include "upcall/upcall-refcount.h"
+#include "upcall/upcall-channel.h"
 #include "util.h"
 
 struct upcall_stats {

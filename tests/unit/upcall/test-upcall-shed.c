@@ -18,6 +18,7 @@
 #include "harness/made-up-clock.h"
 #include "harness/unit.h"
 #include "upcall/upcall-engine.h"
+#include "upcall/upcall-ports.h"
 #include "upcall/upcall-table.h"
 #include "upcall/upcall-turn.h"
 #include "util.h"
