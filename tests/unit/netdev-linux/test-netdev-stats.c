@@ -163,6 +163,24 @@ get_tap(struct netdev *netdev, struct netdev_stats *stats)
     return netdev_kdp_stats_get_tap(netdev, stats);
 }
 
+/* Asserts that none of the kinds of errors has been counted that neither the
+ * datapath knows nor a tap device counts for the other side. */
+static void
+assert_no_details(const struct netdev_stats *stats)
+{
+    assert_int_equal(stats->rx_length_errors, 0);
+    assert_int_equal(stats->rx_over_errors, 0);
+    assert_int_equal(stats->rx_crc_errors, 0);
+    assert_int_equal(stats->rx_frame_errors, 0);
+    assert_int_equal(stats->rx_fifo_errors, 0);
+    assert_int_equal(stats->rx_missed_errors, 0);
+    assert_int_equal(stats->tx_aborted_errors, 0);
+    assert_int_equal(stats->tx_carrier_errors, 0);
+    assert_int_equal(stats->tx_fifo_errors, 0);
+    assert_int_equal(stats->tx_heartbeat_errors, 0);
+    assert_int_equal(stats->tx_window_errors, 0);
+}
+
 /* The device counts what the switch sends as received.  What the switch drops
  * before it gets to the device counts, too. */
 static void
@@ -175,8 +193,11 @@ a_tap_device_counts_the_other_way_around(void **state)
     made_up = (struct netdev_stats) {
         .rx_packets = 1, .tx_packets = 2, .rx_bytes = 3, .tx_bytes = 4,
         .rx_errors = 5, .tx_errors = 6, .rx_dropped = 7, .tx_dropped = 8,
-        .multicast = 9, .collisions = 10, .rx_crc_errors = 11,
-        .tx_carrier_errors = 12,
+        .multicast = 9, .collisions = 10, .rx_length_errors = 11,
+        .rx_over_errors = 12, .rx_crc_errors = 13, .rx_frame_errors = 14,
+        .rx_fifo_errors = 15, .rx_missed_errors = 16, .tx_aborted_errors = 17,
+        .tx_carrier_errors = 18, .tx_fifo_errors = 19,
+        .tx_heartbeat_errors = 20, .tx_window_errors = 21,
     };
     is_made_up = true;
     ovs_mutex_lock(&up->mutex);
@@ -197,8 +218,7 @@ a_tap_device_counts_the_other_way_around(void **state)
     assert_int_equal(stats.tx_dropped, 7 + 200);
     assert_int_equal(stats.multicast, 9);
     assert_int_equal(stats.collisions, 10);
-    assert_int_equal(stats.rx_crc_errors, 0);
-    assert_int_equal(stats.tx_carrier_errors, 0);
+    assert_no_details(&stats);
 
     /* A port: what the datapath drops counts as well. */
     put_32aligned_u64(&a.stats.rx_packets, 5000);
@@ -218,6 +238,7 @@ a_tap_device_counts_the_other_way_around(void **state)
     assert_int_equal(stats.tx_errors, 4000 + 5);
     assert_int_equal(stats.multicast, 9);
     assert_int_equal(stats.collisions, 10);
+    assert_no_details(&stats);
 
     /* The datapath alone will do, but not neither. */
     made_up_error = ENOMEM;
@@ -225,6 +246,9 @@ a_tap_device_counts_the_other_way_around(void **state)
     assert_int_equal(stats.rx_packets, 5000);
     assert_int_equal(stats.rx_dropped, 1000 + 100);
     assert_int_equal(stats.tx_dropped, 2000 + 200);
+    assert_int_equal(stats.multicast, 0);
+    assert_int_equal(stats.collisions, 0);
+    assert_no_details(&stats);
     has_a = false;
     assert_int_equal(get_tap(netdev, &stats), ENOMEM);
     made_up_error = 0;

@@ -189,9 +189,15 @@ reset_starts_counting_from_zero(void **state OVS_UNUSED)
     upcall_count(&channel->received, 5);
     upcall_count(&channel->malformed, 4);
     upcall_count(&channel->overruns, 3);
+    upcall_count(&channel->errors, 2);
+    upcall_count(&channel->shed, 1);
     latency_hist_record(&channel->latency, 1000);
     upcall_channel_get_stats(channel, &stats);
     assert_int_equal(stats.received, 5);
+    assert_int_equal(stats.malformed, 4);
+    assert_int_equal(stats.overruns, 3);
+    assert_int_equal(stats.errors, 2);
+    assert_int_equal(stats.shed, 1);
     assert_int_equal(stats.latency.max, 1000);
 
     upcall_channel_reset_stats(channel);
@@ -199,6 +205,8 @@ reset_starts_counting_from_zero(void **state OVS_UNUSED)
     assert_int_equal(stats.received, 0);
     assert_int_equal(stats.malformed, 0);
     assert_int_equal(stats.overruns, 0);
+    assert_int_equal(stats.errors, 0);
+    assert_int_equal(stats.shed, 0);
     assert_int_equal(stats.lost, 0);
     assert_int_equal(stats.latency.n, 0);
     assert_int_equal(stats.latency.max, 0);
@@ -316,8 +324,14 @@ new_channel_has_nothing_to_report(void **state OVS_UNUSED)
     assert_int_equal(stats.received, 0);
     assert_int_equal(stats.malformed, 0);
     assert_int_equal(stats.overruns, 0);
+    assert_int_equal(stats.errors, 0);
     assert_int_equal(stats.lost, 0);
+    assert_int_equal(stats.lost_limited, 0);
+    assert_int_equal(stats.shed, 0);
     assert_int_equal(stats.backlog, 0);
+    assert_int_equal(stats.backlog_max, 0);
+    assert_int_equal(stats.latency.n, 0);
+    assert_int_equal(stats.latency.max, 0);
     upcall_channel_unref(channel);
 }
 
