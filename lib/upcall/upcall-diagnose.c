@@ -32,7 +32,8 @@ static const struct finding_kind upcalls_shed = {
     "upcalls-shed",
     "The packets are gone; they waited longer than upcall-target-delay, and "
     "newer ones were served instead.",
-    "Limit what the port sends, give it more handlers (n-handler-threads, and "
+    "Limit what the port sends (\"upcall/show --senders\" shows the remotes "
+    "behind a tunnel port), give it more handlers (n-handler-threads, and "
     "upcall-port-queues of the interface), or raise upcall-target-delay; "
     "upcall/reset starts counting from 0.",
 };

@@ -567,8 +567,9 @@ show_port_senders(const struct upcall_table_info *info,
     if (upcall_port_is_real(port->port_no)) {
         ds_put_format(s, "port %"PRIu32" ", port->port_no);
     }
-    ds_put_format(s, "%s: %"PRIuSIZE" senders\n    %-28s %10s", port->name,
-                  port->n_senders, port->senders_are_ports ? "port" : "remote",
+    ds_put_format(s, "%s: %"PRIuSIZE" sender%s\n    %-28s %10s", port->name,
+                  port->n_senders, port->n_senders == 1 ? "" : "s",
+                  port->senders_are_ports ? "port" : "remote",
                   port->senders_are_ports ? "number" : "vni");
     fields_put_row(s, sender_fields, NULL);
     ds_put_char(s, '\n');

@@ -620,7 +620,7 @@ text_tells_of_senders(void **state OVS_UNUSED)
                "2001::1 16777215 1104 1105 1101 1102 1103 1106");
     check_line(&s, "(unknown)", "(unknown) 0 1004 1205 1201 1202 1 1206");
     check_line(&s, "(others)", "(others) 1404 1405 1401 1402 1403 1406");
-    check_line(&s, "none:", "none: 1 senders");
+    check_line(&s, "none:", "none: 1 sender");
     check_line(&s, "br0", "br0 0 7 0 1301 0 0 0");
     first = strstr(ds_cstr(&s), "2001::1");
     second = strstr(ds_cstr(&s), "172.31.1.2");
