@@ -12,7 +12,7 @@
  *      upcall-engine           upcall/upcall-table.h
  *      upcall-max-sockets      socket-budget.h
  *      upcall-buffer-max       upcall/upcall-rcvbuf.h
- *      upcall-target-delay     upcall/upcall-delay.h
+ *      upcall-target-delay     upcall/upcall-shed.h
  *      upcall-group-size       upcall/upcall-table.h
  *      upcall-port-queues      upcall-queues.h; also of an interface
  *      restart-hold            takeover.h

@@ -6,8 +6,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-age.h \
 	lib/upcall/upcall-channel.c \
 	lib/upcall/upcall-channel.h \
-	lib/upcall/upcall-delay.c \
-	lib/upcall/upcall-delay.h \
 	lib/upcall/upcall-diagnose.c \
 	lib/upcall/upcall-diagnose.h \
 	lib/upcall/upcall-engine.c \

@@ -53,7 +53,6 @@ create_channel(struct mnl_socket *sock)
     atomic_init(&channel->owner, 0);
     channel->state = UPCALL_STATE_IDLE;
     upcall_turn_init(&channel->turn);
-    upcall_delay_init(&channel->delay);
     upcall_age_init(&channel->age, upcall_now_usec());
     atomic_init(&channel->last_reader, 0);
     atomic_init(&channel->received, 0);

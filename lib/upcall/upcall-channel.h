@@ -146,7 +146,6 @@
 #include "ovs-rcu.h"
 #include "stats/latency-hist.h"
 #include "upcall/upcall-age.h"
-#include "upcall/upcall-delay.h"
 #include "upcall/upcall-fq.h"
 #include "upcall/upcall-turn.h"
 #include "util.h"
@@ -223,6 +222,26 @@ upcall_state_may_become(enum upcall_state from, enum upcall_state to)
 
     return allowed[from] & (1u << to);
 }
+
+/* What the policy that bounds the delay of upcalls knows of a channel
+ * (upcall-shed.h).  All zeros are a port without a backlog. */
+struct upcall_delay {
+    uint64_t looked_at;         /* Last look, in microseconds, or 0. */
+    unsigned int granted;       /* Upcalls granted since then. */
+    unsigned int served;        /* Upcalls served since then. */
+    unsigned int turn_quantum;  /* Granted in this turn. */
+    unsigned int turn_served;   /* Served in it. */
+    uint64_t n;                 /* Moving sums over looks: 1/256 upcalls */
+    uint64_t usec;              /* granted, and microseconds. */
+    uint64_t since;             /* The queue was too long at each look since
+                                 * then; if limited, start of the interval; or
+                                 * 0. */
+    uint64_t share;             /* Granted in the interval, if limited, */
+    uint64_t offered;           /* and served or dropped. */
+    uint32_t drops;             /* The kernel's count at the last look. */
+    unsigned int keep;          /* Number that may wait, if limited; or 0. */
+    bool shedding;              /* More than 'keep' may still wait. */
+};
 
 /* Whose upcalls arrive on a channel.  Upcalls of several senders are read
  * ahead and sorted (upcall-fq.h).  The first upcall of a port shows whether it

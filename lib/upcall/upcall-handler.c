@@ -36,7 +36,7 @@ COVERAGE_DEFINE(upcall_empty_wakeup);
  * channels from delaying the handler's work for long. */
 #define UPCALL_POLLS 8
 
-/* Rounds of the run queue in a target delay (upcall-delay.h): an upcall that
+/* Rounds of the run queue in a target delay (upcall-shed.h): an upcall that
  * is not read in the first round is read in the second. */
 #define UPCALL_ROUNDS 2
 

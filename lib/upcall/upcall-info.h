@@ -142,7 +142,7 @@ struct upcall_table_info {
                                  * take, in bytes; 0 before the first
                                  * channel. */
     uint32_t target_delay;      /* Microseconds that an upcall may wait, or 0
-                                 * (upcall-delay.h). */
+                                 * (upcall-shed.h). */
     size_t top;                 /* Show no more ports than this; 0 for all. */
     bool with_queues;           /* Show a line for each queue. */
     size_t top_senders;         /* Show no more senders of a port than this; 0

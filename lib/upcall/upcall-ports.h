@@ -123,7 +123,7 @@ struct upcall_table {
     uint32_t last_slot OVS_GUARDED; /* Highest port number used so far. */
     struct upcall_groups *groups OVS_GUARDED;   /* The channels are registered
                                                  * here; or NULL. */
-    atomic_uint32_t target_delay; /* Microseconds, or 0 (upcall-delay.h). */
+    atomic_uint32_t target_delay; /* Microseconds, or 0 (upcall-shed.h). */
     atomic_uint32_t first_recirc_id;    /* First id of this run, or 0. */
     atomic_uint32_t generation; /* Generation of the last groups attached. */
     upcall_slot *slots;         /* UPCALL_N_SLOTS, mostly untouched memory. */

@@ -84,7 +84,7 @@ struct upcall_reader {
                                  * channel, in ms, or LLONG_MAX. */
 
     /* The batch. */
-    uint32_t target_delay;      /* See upcall-delay.h. */
+    uint32_t target_delay;      /* See upcall-shed.h. */
     uint64_t now;               /* Time in microseconds, or 0 if not read
                                  * yet. */
     unsigned int n_to_shed;     /* Upcalls that may still be shed. */

@@ -3,12 +3,49 @@
 #ifndef KDP_UPCALL_SHED_H
 #define KDP_UPCALL_SHED_H 1
 
-/* Limits and shedding
- * ===================
+/* Bounded delay
+ * =============
  *
- * Private to lib/upcall.  Applies the policy of upcall-delay.h to a port with
- * a standing queue: limits the receive buffer, and throws away the oldest of
- * the upcalls that already wait on the socket.
+ * Private to lib/upcall.  The receive buffer of a port has room for thousands
+ * of upcalls, so that a burst is not lost.  A port that sends more than its
+ * share of the handlers' work fills its buffer, and from then on each upcall
+ * waits for all earlier ones.  Such a standing queue is useless: as many
+ * upcalls are lost with it as without it, and the others are seconds late,
+ * after the sender has already sent the packet again.
+ *
+ * So a limit on the receive buffer keeps the standing queue of a port short:
+ * the kernel drops, at no cost, what would wait too long.  As in CoDel (RFC
+ * 8289), the policy looks at how long an upcall waits and not at how many
+ * wait, and shortens only a queue that stays long.  As in PIE (RFC 8033), the
+ * policy predicts the wait, because netlink messages carry no time: the wait
+ * is the length of the queue divided by the rate at which the port is served.
+ *
+ *      granted     upcalls that the port's turns allowed: its share
+ *      rate        granted over time; a moving average
+ *      target      how long an upcall may wait behind others of its port
+ *      keep        number that may wait: rate x target, but at least two
+ *                  turns' worth
+ *
+ * The policy looks at the queue every UPCALL_DELAY_LOOK.  If the queue was
+ * longer than 'keep' at each look for UPCALL_DELAY_INTERVAL, the policy limits
+ * the port to 'keep'.  Waiting upcalls beyond 'keep' are shed once, the oldest
+ * first (upcall_delay_shed()).
+ *
+ * A port within its share
+ * -----------------------
+ *
+ * Every port with a backlog is granted the same rate, its fair share.  A port
+ * whose queue stays above 'keep' for an interval sent more than its share in
+ * that time.  A port that sends less is never limited, however it spreads its
+ * upcalls, unless a single burst exceeds its share of an interval plus a turn.
+ *
+ * A port stays limited as long as it sends more than its share, which means
+ * that the upcalls served and dropped in an interval exceed the upcalls
+ * granted.  The limit ends at once when the port leaves the run queue, because
+ * nothing waits then.
+ *
+ * A limit does not reduce what a port is served: the upcalls kept fill two
+ * turns.
  *
  * The limit
  * ---------
@@ -68,7 +105,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct upcall_channel;
+#include "upcall/upcall-channel.h"
+
+/* Microseconds for which a queue has to be too long before it is limited.  The
+ * policy checks a limited port against its share over the same time.  This is
+ * several rounds of a few hundred ports, so that a burst is spared, and short
+ * enough for a sender that waits for an answer. */
+#define UPCALL_DELAY_INTERVAL UINT64_C(500000)
+
+/* Microseconds between two looks: five looks in an interval.  Each look costs
+ * a system call. */
+#define UPCALL_DELAY_LOOK (UPCALL_DELAY_INTERVAL / 5)
 
 /* Number of upcalls thrown away for the price of one upcall handed out.  An
  * estimate from the benchmark: the upcalls shed, over the decrease in upcalls
@@ -97,6 +144,59 @@ struct upcall_shed {
     unsigned int n_calls;       /* Receive system calls. */
     unsigned int overruns;      /* Times that the socket said ENOBUFS. */
 };
+
+/* The policy, which makes no system calls and has no clock. */
+
+/* Begins a turn at time 'now', in microseconds and not 0, that may take
+ * 'quantum' upcalls.  Returns true if the caller must call upcall_delay_look()
+ * before the turn. */
+bool upcall_delay_turn(struct upcall_delay *delay, uint64_t now,
+                       unsigned int quantum);
+
+/* Takes a look at time 'now', when 'queued' upcalls wait, the kernel has
+ * dropped 'drops' so far, and a turn takes 'quantum'.  Returns how many may
+ * wait with a target of 'target' microseconds if the port is limited,
+ * otherwise 0. */
+unsigned int upcall_delay_look(struct upcall_delay *delay, uint64_t now,
+                               unsigned int queued, uint32_t drops,
+                               unsigned int quantum, uint64_t target);
+
+/* Says that 'n' upcalls were handed out. */
+static inline void
+upcall_delay_served(struct upcall_delay *delay, unsigned int n)
+{
+    delay->served += n;
+    delay->turn_served += n;
+}
+
+/* Says that the turn is used up.  With large upcalls, the turn had fewer
+ * upcalls than its quantum. */
+static inline void
+upcall_delay_spent(struct upcall_delay *delay)
+{
+    delay->granted -= delay->turn_quantum;
+    delay->granted += delay->turn_served;
+    delay->turn_quantum = delay->turn_served;
+}
+
+/* Says that nothing waits at the moment. */
+static inline void
+upcall_delay_empty(struct upcall_delay *delay)
+{
+    if (!delay->keep) {
+        delay->since = 0;
+    }
+    delay->shedding = false;
+}
+
+/* Returns how many of the oldest upcalls to shed at the start of a turn when
+ * 'queued' wait. */
+static inline unsigned int
+upcall_delay_shed(struct upcall_delay *delay, unsigned int queued)
+{
+    delay->shedding = delay->shedding && queued > delay->keep;
+    return delay->shedding ? queued - delay->keep : 0;
+}
 
 /* Begins a turn of 'channel' that follows another turn of the same backlog, at
  * time 'now', in microseconds, when the channel has got its quantum of

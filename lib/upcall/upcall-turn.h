@@ -56,7 +56,7 @@
  *
  * With many channels a round of full quanta takes long: 150 ms with 200 ports
  * and 28,000 upcalls a second.  Every upcall of a noisy port waits for a
- * round.  So with a target delay (upcall-delay.h), the quantum of all channels
+ * round.  So with a target delay (upcall-shed.h), the quantum of all channels
  * shrinks until a round takes no longer than it should, or the quantum is
  * UPCALL_QUANTUM_MIN.
  *

@@ -4,7 +4,7 @@
  * a model of ports that are served in turns. */
 
 #include <config.h>
-#include "upcall/upcall-delay.h"
+#include "upcall/upcall-shed.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ rate_is_smoothed(void **state OVS_UNUSED)
     unsigned int keep = 0;
     uint64_t now = 1;
 
-    upcall_delay_init(&delay);
+    delay = (struct upcall_delay) { .keep = 0 };
     assert_false(upcall_delay_turn(&delay, now, share));
     for (int i = 0; i < 50; i++) {
         /* The port is sent more than its share all the time. */
@@ -367,7 +367,7 @@ model_turn(struct model *model, struct model_port *port)
     unsigned int n;
 
     if (!port->n) {
-        upcall_delay_init(&port->delay);
+        port->delay = (struct upcall_delay) { .keep = 0 };
         port->room = MODEL_QUEUE;
         port->backlogged = false;
         return;
