@@ -16,7 +16,7 @@
 #include "openvswitch/vlog.h"
 #include "smap.h"
 #include "upcall/upcall-engine.h"
-#include "upcall/upcall-llc.h"
+#include "upcall/upcall-groups.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(kdp_settings);

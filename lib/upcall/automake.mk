@@ -19,8 +19,6 @@ lib_libkdp_a_SOURCES += \
 	lib/upcall/upcall-handler.c \
 	lib/upcall/upcall-handler.h \
 	lib/upcall/upcall-info.h \
-	lib/upcall/upcall-llc.c \
-	lib/upcall/upcall-llc.h \
 	lib/upcall/upcall-msg.c \
 	lib/upcall/upcall-msg.h \
 	lib/upcall/upcall-poll.c \

@@ -6,11 +6,11 @@
 /* Groups of handlers
  * ==================
  *
- * Private to lib/upcall.  One epoll instance and one run queue would be two
- * locks that all handlers take for each batch.  So the handlers of a set form
- * groups.  A group has about as many handlers as there are CPUs that share a
- * last-level cache (upcall-llc.h).  Each group has a scheduler
- * (upcall-sched.h) of its own:
+ * Private to lib/upcall, except for the size of groups.  One epoll instance
+ * and one run queue would be two locks that all handlers take for each batch.
+ * So the handlers of a set form groups.  A group has about as many handlers as
+ * there are CPUs that share a last-level cache (upcall_llc_n_cpus()).  Each
+ * group has a scheduler (upcall-sched.h) of its own:
  *
  *      channels 0, 2, 4 ...  --> epoll, run queue --> handlers 0 to 7
  *                                   ^   calls, loans   ^
@@ -161,5 +161,25 @@ struct upcall_loan upcall_groups_plan(const struct upcall_groups *,
 
 /* Wakes a sleeping handler of any group, if there is one, to help. */
 void upcall_groups_call(struct upcall_groups *);
+
+/* CPUs that share a last-level cache: how many handlers a group should have.
+ * All handlers of a group write its run queue and its counters.  That is cheap
+ * among CPUs that share a cache, but not between others.
+ *
+ * Handlers are not bound to CPUs.  The kernel's scheduler keeps a thread on
+ * CPUs that share a cache if it can.  Only the size of groups depends on the
+ * machine. */
+
+#define UPCALL_LLC_SYSFS "/sys/devices/system/cpu"
+
+/* Returns the number of CPUs that share the last-level cache of the first CPU,
+ * or 0 if 'sysfs', normally UPCALL_LLC_SYSFS, does not say.  Caches of the
+ * other CPUs are usually shared by as many. */
+unsigned int upcall_llc_n_cpus(const char *sysfs);
+
+/* Returns the size of groups for 'n_cpus' CPUs that share a cache, from 4 to
+ * UPCALL_LLC_GROUP_MAX. */
+#define UPCALL_LLC_GROUP_MAX 8
+unsigned int upcall_llc_group_size(unsigned int n_cpus);
 
 #endif /* lib/upcall/upcall-groups.h */

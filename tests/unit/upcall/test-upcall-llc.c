@@ -3,7 +3,7 @@
 /* The size of groups of handlers, from made-up machines. */
 
 #include <config.h>
-#include "upcall/upcall-llc.h"
+#include "upcall/upcall-groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>
