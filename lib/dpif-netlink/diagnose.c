@@ -20,7 +20,7 @@
 #include "upcall/upcall-fd-limit.h"
 #include "upcall/upcall-rcvbuf.h"
 #include "util.h"
-#include "vport/vport-diagnose.h"
+#include "vport/vport-show.h"
 
 /* Settings. */
 

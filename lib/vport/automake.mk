@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 lib_libkdp_a_SOURCES += \
-	lib/vport/vport-diagnose.c \
-	lib/vport/vport-diagnose.h \
 	lib/vport/vport-show.c \
 	lib/vport/vport-show.h \
 	lib/vport/vport-stats.h \

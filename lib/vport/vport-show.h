@@ -3,7 +3,8 @@
 #ifndef KDP_VPORT_SHOW_H
 #define KDP_VPORT_SHOW_H 1
 
-/* Snapshots of vport tables as text and as JSON.
+/* Snapshots of vport tables as text, as JSON and as findings of kdp/doctor
+ * (unixctl/findings.h).
  *
  * The text is for people and may change; the JSON is for programs.  Counters
  * have the names of the members of struct vport_table_stats in both, in
@@ -14,6 +15,7 @@
 #include "vport/vport-table.h"
 
 struct ds;
+struct findings;
 struct json;
 
 /* Appends 'info' to 's'. */
@@ -21,5 +23,8 @@ void vport_show_text(const struct vport_table_info *info, struct ds *s);
 
 /* Returns 'info' as a JSON object, which the caller owns. */
 struct json *vport_show_json(const struct vport_table_info *info);
+
+/* Adds what is wrong with 'info' to 'findings'. */
+void vport_diagnose(const struct vport_table_info *info, struct findings *);
 
 #endif /* lib/vport/vport-show.h */

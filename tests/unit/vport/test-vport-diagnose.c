@@ -3,7 +3,7 @@
 /* Each finding about the table of ports, from a snapshot that shows it. */
 
 #include <config.h>
-#include "vport/vport-diagnose.h"
+#include "vport/vport-show.h"
 
 #include "harness/found.h"
 #include "harness/unit.h"
