@@ -11,7 +11,6 @@
 #include "dpif-netlink/datapaths.h"
 #include "dpif-netlink/dispatch.h"
 #include "dpif-netlink/flow-engine.h"
-#include "offload/offload-diagnose.h"
 #include "offload/offload-info.h"
 #include "smap.h"
 #include "unixctl/findings.h"

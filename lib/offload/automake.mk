@@ -14,8 +14,6 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-chain.c \
 	lib/offload/offload-chain.h \
 	lib/offload/offload-control.c \
-	lib/offload/offload-diagnose.c \
-	lib/offload/offload-diagnose.h \
 	lib/offload/offload-dump.c \
 	lib/offload/offload-engine.h \
 	lib/offload/offload-flow.c \

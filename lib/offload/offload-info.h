@@ -25,6 +25,7 @@
 #include "stats/moving-average.h"
 
 struct ds;
+struct findings;
 struct json;
 struct offload;
 
@@ -182,5 +183,10 @@ struct offload_figure {
 
 size_t offload_figures(const struct offload_engine_info *,
                        struct offload_figure **figures);
+
+/* Adds the findings of kdp/doctor (unixctl/findings.h) about datapath 'name' to
+ * 'findings'.  Any thread. */
+void offload_diagnose(const char *name, const struct offload_engine_info *,
+                      struct findings *findings);
 
 #endif /* lib/offload/offload-info.h */

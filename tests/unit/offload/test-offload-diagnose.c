@@ -3,7 +3,6 @@
 /* Each finding about offload, from a snapshot that shows it. */
 
 #include <config.h>
-#include "offload/offload-diagnose.h"
 
 #include "harness/found.h"
 #include "harness/unit.h"
