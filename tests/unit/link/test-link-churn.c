@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "link/link-addr.h"
+#include "link/link-qdisc.h"
 #include "timeval.h"
 #include "harness/fault.h"
 #include "harness/netns.h"
@@ -203,6 +204,50 @@ quiet_confirms_what_is_known(void **state)
     assert_int_equal(n_requests(f), 3);
 }
 
+/* Dumps of each kind are repeated, after twice the time of the last try. */
+static void
+dumps_that_are_interrupted_are_repeated(void **state)
+{
+    struct fixture *f = *state;
+    const struct link_listener_options options = {
+        .own_namespace_only = true,
+        .addrs = link_addrs_create(), .qdiscs = link_qdiscs_create(),
+    };
+    int wait = LINK_CONFIRM_MS;
+
+    link_listener_close(f->listener);
+    assert_int_equal(link_listener_open(f->table, &options, &f->listener), 0);
+    for (int i = 0; i < 6; i++) {
+        link_listener_run(f->listener);
+    }
+    assert_false(is_pending(f));
+    assert_int_equal(n_requests(f), 6);
+    for (int i = 0; i < 10; i++) {
+        uint64_t before = n_requests(f);
+
+        unit_clock_advance(wait - 1);
+        link_listener_run(f->listener);
+        assert_int_equal(n_requests(f), before);
+        unit_clock_advance(1);
+        for (int j = 0; j < 3; j++) {
+            link_listener_run(f->listener);
+        }
+        assert_int_equal(n_requests(f), before + 3);
+        wait = MIN(2 * wait, LINK_CONFIRM_MAX_MS);
+    }
+
+    /* One that is not interrupted is not repeated. */
+    mangle.interrupt = 0;
+    unit_clock_advance(LINK_CONFIRM_MAX_MS);
+    link_listener_run(f->listener);
+    assert_true(link_listener_is_current(f->listener));
+    assert_true_table(f);
+    link_listener_close(f->listener);
+    f->listener = NULL;
+    link_addrs_destroy(options.addrs);
+    link_qdiscs_destroy(options.qdiscs);
+}
+
 /* For an hour. */
 static void
 dumps_that_are_interrupted_become_rare(void **state)
@@ -242,6 +287,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_known_link_that_both_leave_out_is_asked_for),
         TEST(links_stay_if_they_cannot_be_asked_for),
         TEST(quiet_confirms_what_is_known),
+        TEST(dumps_that_are_interrupted_are_repeated),
         TEST(dumps_that_are_interrupted_become_rare),
     };
 
