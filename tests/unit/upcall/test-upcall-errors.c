@@ -332,6 +332,35 @@ wait_that_ends_early_is_no_failure(void **state)
     assert_int_equal(count_errors(f), n_errors);
 }
 
+/* Errors that pass are waited out.  Others end the ring at once. */
+static void
+wait_is_repeated_only_after_errors_that_pass(void **state)
+{
+    static const int passing[] = { EINTR, EAGAIN, EBUSY };
+    struct fixture *f = *state;
+    uint64_t seq = 0, n_errors;
+
+    bad_fd = -1;
+    assert_int_equal(upcall_table_set_engine(f->table, &upcall_engine_uring),
+                     0);
+    assert_int_equal(receive_all(f, &seq), 0);
+    n_errors = count_errors(f);
+    for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
+        unit_send_upcall(f->sender, f->pid, i + 1);
+        unit_uring_fail(UNIT_URING_SUBMIT, 1, 5, passing[i]);
+        assert_int_equal(receive_all(f, &seq), 1);
+        assert_int_equal(seq, i + 1);
+        assert_int_equal(unit_uring_n_failed(), 5);
+        assert_int_equal(count_errors(f), n_errors);
+    }
+    unit_send_upcall(f->sender, f->pid, 10);
+    unit_uring_fail(UNIT_URING_SUBMIT, 1, 1, EPERM);
+    assert_int_equal(receive_all(f, &seq), 1);
+    assert_int_equal(seq, 10);
+    assert_int_equal(unit_uring_n_failed(), 1);
+    assert_int_equal(count_errors(f), n_errors + 1);
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -345,6 +374,7 @@ main(void)
         TEST(pausing_channel_of_a_deleted_port_is_closed),
         TEST(ring_that_fails_is_made_anew),
         TEST(wait_that_ends_early_is_no_failure),
+        TEST(wait_is_repeated_only_after_errors_that_pass),
     };
 
     unit_init("test-upcall-errors");

@@ -16,7 +16,9 @@
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "unit/upcall/table-fixture.h"
+#include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
+#include "upcall/upcall-ports.h"
 #include "util.h"
 
 
@@ -66,6 +68,23 @@ same_number_of_handlers_changes_nothing(void **state)
     set_handlers(f, 2);
     assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
     assert_int_equal(unit_view_seq(&view), 2);
+}
+
+/* The generation of handlers tells them from those before, whose tokens may
+ * still be in the words of owners.  0 is no owner's. */
+static void
+generation_differs_from_the_last_one(void **state)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    static const uint32_t last[] = { 0, 1, UPCALL_MAX_GENERATION - 1 };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(last); i++) {
+        f->table->set_generation = last[i];
+        set_handlers(f, 2 + i);
+        assert_int_not_equal(f->table->set_generation, last[i]);
+        assert_in_range(f->table->set_generation, 1, UPCALL_MAX_GENERATION);
+    }
 }
 
 static void
@@ -250,6 +269,7 @@ main(void)
         TEST(number_of_handlers_is_bounded),
         TEST(thread_without_a_handler_sleeps_until_there_is_one),
         TEST(same_number_of_handlers_changes_nothing),
+        TEST(generation_differs_from_the_last_one),
         TEST(no_upcall_is_lost_when_handlers_change),
         TEST(upcalls_lost_with_an_unfinished_batch_are_counted),
         TEST(batch_goes_on_when_its_handler_is_replaced),
