@@ -288,6 +288,8 @@ deadline_ends_a_sleep(void **state OVS_UNUSED)
         long long int deadline = unit_now() + 20;
 
         assert_false(kdp_mpsc_queue_wait(&queue, 0));
+        assert_false(kdp_mpsc_queue_wait(&queue, 999));
+        assert_false(kdp_mpsc_queue_wait(&queue, 1000));
         assert_false(kdp_mpsc_queue_wait(&queue, -1));
         assert_false(kdp_mpsc_queue_wait(&queue, LLONG_MIN));
         assert_false(kdp_mpsc_queue_wait(&queue, deadline));
@@ -335,22 +337,24 @@ late_wakeup_does_no_harm(void **state OVS_UNUSED)
     struct item item;
 
     /* The consumer wakes for another reason while the producer that has to
-     * wake it is half-way. */
+     * wake it is half-way.  The second time, the dummy has a link already. */
     kdp_mpsc_queue_init(&queue);
-    sleeper_start(&sleeper, &queue);
-    prev = kdp_mpsc_queue_push_begin__(&queue, &item.node);
-    kdp_mpsc_queue_kick(&queue);
-    sleeper_join(&sleeper);
-    assert_int_equal(kdp_mpsc_queue_poll(&queue, &node), KDP_MPSC_BUSY);
-    assert_true(kdp_mpsc_queue_wait(&queue, LLONG_MAX));
+    for (int round = 0; round < 2; round++) {
+        sleeper_start(&sleeper, &queue);
+        prev = kdp_mpsc_queue_push_begin__(&queue, &item.node);
+        kdp_mpsc_queue_kick(&queue);
+        sleeper_join(&sleeper);
+        assert_int_equal(kdp_mpsc_queue_poll(&queue, &node), KDP_MPSC_BUSY);
+        assert_true(kdp_mpsc_queue_wait(&queue, LLONG_MAX));
 
-    kdp_mpsc_queue_push_end__(&queue, prev, &item.node);
-    assert_ptr_equal(kdp_mpsc_queue_pop(&queue), &item.node);
-    assert_empty(&queue);
+        kdp_mpsc_queue_push_end__(&queue, prev, &item.node);
+        assert_ptr_equal(kdp_mpsc_queue_pop(&queue), &item.node);
+        assert_empty(&queue);
 
-    /* Once for nothing, no more. */
-    assert_true(kdp_mpsc_queue_wait(&queue, LLONG_MAX));
-    assert_false(kdp_mpsc_queue_wait(&queue, 0));
+        /* Once for nothing, no more. */
+        assert_true(kdp_mpsc_queue_wait(&queue, LLONG_MAX));
+        assert_false(kdp_mpsc_queue_wait(&queue, 0));
+    }
 
     /* And it can be slept on again. */
     sleeper_start(&sleeper, &queue);

@@ -30,6 +30,7 @@ make_info(void)
         .reasons = {
             [OFFLOAD_REASON_UNSUPPORTED] = {
                 .n = 7, .ufid = ufid, .port = 3, .error = EOPNOTSUPP,
+                .why = "card: no more than one VLAN tag",
             },
         },
     };
@@ -87,7 +88,8 @@ text_has_threads_states_and_reasons(void **state OVS_UNUSED)
                            "again 6 (5 for long)\n"));
     assert_non_null(strstr(ds_cstr(&s), "  not supported                     "
                            "            7      3  ufid:11223344-5566-7788-"
-                           "99aa-bbccddeeff00 (Operation not supported)\n"));
+                           "99aa-bbccddeeff00 (Operation not supported): card: "
+                           "no more than one VLAN tag\n"));
     assert_null(strstr(ds_cstr(&s), "ended"));
     info.threads[1].running = false;
     ds_clear(&s);
@@ -131,7 +133,11 @@ json_has_the_same(void **state OVS_UNUSED)
     reason = ovs_compat_json_at(member(json, "reasons"), 0);
     assert_string_equal(json_string(member(reason, "reason")),
                         "not supported");
+    assert_int_equal(json_integer(member(reason, "n")), 7);
+    assert_int_equal(json_integer(member(reason, "port")), 3);
     assert_int_equal(json_integer(member(reason, "errno")), EOPNOTSUPP);
+    assert_string_equal(json_string(member(reason, "why")),
+                        "card: no more than one VLAN tag");
     json_destroy(json);
 }
 
