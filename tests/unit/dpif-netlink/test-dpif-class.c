@@ -455,6 +455,52 @@ upcall_is_passed_on_whole(void **state)
     ofpbuf_uninit(&key);
 }
 
+/* Asserts that an upcall with 'key' has a packet of type 'type', which begins
+ * with Ethernet or with layer 3. */
+static void
+assert_packet_type(struct unit_dpif *u, const struct ofpbuf *key,
+                   ovs_be32 type)
+{
+    struct dpif_kdp dpif = {
+        .dpif = { .dpif_class = registered },
+        .dp = &u->dp,
+    };
+    char frame[UPCALL_PACKET_MIN];
+    struct dpif_upcall upcall;
+
+    received = (struct upcall_view) {
+        .type = UPCALL_MISS, .packet = frame, .packet_len = UPCALL_PACKET_MIN,
+        .key = key->data, .key_len = key->size,
+    };
+    assert_int_equal(registered->recv(&dpif.dpif, 3, &upcall, NULL), 0);
+    assert_int_equal(upcall.type, DPIF_UC_MISS);
+    assert_int_equal(upcall.packet.packet_type, type);
+    assert_ptr_equal(dp_packet_l3(&upcall.packet),
+                     type == htonl(PT_ETH) ? NULL : frame);
+    dp_packet_uninit(&upcall.packet);
+}
+
+static void
+packet_has_the_type_of_its_key(void **state)
+{
+    static const struct ovs_key_ethernet eth;
+    struct ofpbuf key;
+
+    ofpbuf_init(&key, 0);
+    assert_packet_type(*state, &key, PACKET_TYPE_BE(OFPHTN_ETHERTYPE, 0));
+    nl_msg_put_be16(&key, OVS_KEY_ATTR_ETHERTYPE, htons(0x88b5));
+    assert_packet_type(*state, &key,
+                       PACKET_TYPE_BE(OFPHTN_ETHERTYPE, 0x88b5));
+    nl_msg_put_unspec(&key, OVS_KEY_ATTR_ETHERNET, &eth, sizeof eth);
+    assert_packet_type(*state, &key, htonl(PT_ETH));
+
+    /* Not even the kernel's word is taken for its length. */
+    ofpbuf_clear(&key);
+    nl_msg_put_u8(&key, OVS_KEY_ATTR_ETHERTYPE, 0x88);
+    assert_packet_type(*state, &key, PACKET_TYPE_BE(OFPHTN_ETHERTYPE, 0));
+    ofpbuf_uninit(&key);
+}
+
 /* Asks the class for 'op', for a bridge or for a command. */
 static void
 operate(struct unit_dpif *u, struct dpif_op *op, bool is_bridge)
@@ -605,6 +651,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(nor_do_they_with_offload),
         TEST(lost_upcalls_are_told),
         TEST(upcall_is_passed_on_whole),
+        TEST(packet_has_the_type_of_its_key),
         TEST(bridge_that_starts_keeps_flows_a_command_does_not),
         TEST(bridge_in_the_shadow_changes_nothing),
         TEST(flows_stay_when_the_daemon_ends),

@@ -312,6 +312,35 @@ socket_lives_until_flows_that_name_it_are_revalidated(void **state)
     check_per_port(f);
 }
 
+/* Each time the kernel is asked whether anything waits on it. */
+static void
+socket_that_is_left_is_looked_at_ten_times_a_second(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_view view;
+    uint32_t pid;
+
+    start(f);
+    run(f);
+    pid = kernel.vport.pid;
+    set_budget(f, true);
+    unit_send_upcall(f->sender, pid, ++f->seq);
+    run(f);
+    assert_int_not_equal(kernel.vport.pid, pid);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
+    for (uint32_t h = 0; h < 2; h++) {
+        while (!upcall_table_recv(f->dp.upcalls, h, &view)) {
+            assert_int_equal(unit_view_seq(&view), f->seq);
+        }
+    }
+    unit_clock_advance(99);
+    dispatch_run(&f->dp);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
+    unit_clock_advance(1);
+    dispatch_run(&f->dp);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
+}
+
 /* Upcalls of no port come on a socket that no port has. */
 static void
 check_control(struct fixture *f)
@@ -424,6 +453,7 @@ main(void)
         TEST(sockets_made_before_the_bridge_has_its_ports_wait_too),
         TEST(upcalls_wait_as_long_as_flows_of_a_previous_run_forward),
         TEST(socket_lives_until_flows_that_name_it_are_revalidated),
+        TEST(socket_that_is_left_is_looked_at_ten_times_a_second),
         TEST(upcalls_of_no_port_have_their_own_socket),
         TEST(nothing_is_revalidated_without_a_change_of_sockets),
         TEST(comparison_keeps_the_socket_that_the_kernel_knows),

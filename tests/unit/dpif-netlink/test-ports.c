@@ -32,10 +32,15 @@
 #include "harness/fault.h"
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
+#include "upcall/upcall-msg.h"
+#include "upcall/upcall-ports.h"
 #include "util.h"
 
 /* The number that the kernel gives to a port. */
 #define PORT_NO 7
+
+/* Some tests have more ports, whose numbers follow. */
+#define N_PORTS 32
 
 UNIT_WRAP(int, epoll_ctl, (int epfd, int op, int fd,
                            struct epoll_event *event),
@@ -52,6 +57,7 @@ static struct {
     bool has_port;
     uint32_t pid;               /* Of the port. */
     unsigned int n_new, n_del;
+    unsigned int n_set_pids;    /* Requests for other sockets of a port. */
     unsigned int n_tunnels;     /* Devices of tunnels. */
     unsigned int n_rechecks;    /* Of the vport table. */
     char lro_off[IFNAMSIZ];     /* Device whose LRO was turned off. */
@@ -99,9 +105,10 @@ __wrap_ovs_vport_set_pids(struct ovs_genl *genl OVS_UNUSED,
                           const uint32_t pids[], size_t n)
 {
     assert_int_not_equal(n, 0);
-    assert_int_equal(port_no, PORT_NO);
+    assert_in_range(port_no, PORT_NO, PORT_NO + N_PORTS - 1);
     assert_true(kernel.has_port);
-    if (!kernel.set_pid_error) {
+    kernel.n_set_pids++;
+    if (!kernel.set_pid_error && port_no == PORT_NO) {
         kernel.pid = pids[0];
     }
     return kernel.set_pid_error;
@@ -436,6 +443,95 @@ a_port_shares_while_the_system_is_short_of_something(void **state)
     }
 }
 
+/* The kernel says that there are ports PORT_NO to PORT_NO + 'n_own' +
+ * 'n_shared' - 1.  The first 'n_own' get sockets of their own, the others
+ * share one. */
+static void
+add_many(struct fixture *f, unsigned int n_own, unsigned int n_shared)
+{
+    kernel.has_port = true;
+    ovs_mutex_lock(&f->dp.mutex);
+    for (unsigned int i = 0; i < n_own + n_shared; i++) {
+        struct ovs_vport vport = { .port_no = PORT_NO + i };
+
+        snprintf(vport.name, sizeof vport.name, "p%u", PORT_NO + i);
+        assert_int_equal(upcall_dest_sync(&f->dp, &vport, i < n_own), 0);
+    }
+    ovs_mutex_unlock(&f->dp.mutex);
+    assert_int_equal(upcall_table_n_shared(f->dp.upcalls), n_shared);
+}
+
+static void
+set_budget(struct fixture *f, size_t max)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    assert_true(socket_budget_set_max(&f->dp, max));
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+/* If one port does not get its socket, others are not tried at once. */
+static void
+balancing_ends_when_a_port_gets_no_socket(void **state)
+{
+    struct fixture *f = *state;
+
+    add_many(f, 0, 3);
+    kernel.n_set_pids = 0;
+    unit_plan_failures(UNIT_CALL_SOCKET, 1, 1000, EMFILE);
+    for (unsigned int i = 1; i <= 3; i++) {
+        balance(f);
+        assert_int_equal(upcall_table_n_shared(f->dp.upcalls), 3);
+        assert_int_equal(unit_n_failed(), i);
+    }
+    assert_int_equal(kernel.n_set_pids, 0);
+    unit_plan_none();
+    kernel.set_pid_error = ENOMEM;
+    for (unsigned int i = 1; i <= 3; i++) {
+        balance(f);
+        assert_int_equal(upcall_table_n_shared(f->dp.upcalls), 3);
+        assert_int_equal(kernel.n_set_pids, i);
+    }
+    kernel.set_pid_error = 0;
+    balance(f);
+    assert_int_equal(upcall_table_n_shared(f->dp.upcalls), 0);
+    assert_int_equal(kernel.n_set_pids, 3 + 3);
+}
+
+/* Sockets of ports that had to share last until they are drained.  All of them
+ * together keep within the budget (U2). */
+static void
+ports_change_places_within_the_budget(void **state)
+{
+    /* Two sockets belong to no port, and two are kept for changes. */
+    enum { MAX = 16, N_OWN = MAX - 2 - 2, N_NOISY = 8 };
+    struct fixture *f = *state;
+
+    set_budget(f, MAX);
+    add_many(f, N_OWN, N_NOISY);
+    balance(f);
+    assert_int_equal(upcall_table_n_shared(f->dp.upcalls), N_NOISY);
+    for (uint32_t i = 0; i < N_NOISY; i++) {
+        struct upcall_view view = { .type = UPCALL_MISS };
+        struct ofpbuf key;
+
+        ofpbuf_init(&key, 0);
+        nl_msg_put_u32(&key, OVS_KEY_ATTR_IN_PORT, PORT_NO + N_OWN + i);
+        view.key = key.data;
+        view.key_len = key.size;
+        for (unsigned int j = 0; j < 100; j++) {
+            upcall_ports_count_shared(f->dp.upcalls, &view);
+        }
+        ofpbuf_uninit(&key);
+    }
+    kernel.n_set_pids = 0;
+    balance(f);
+
+    /* Each change takes a request for each of the two. */
+    assert_int_equal(upcall_table_n_shared(f->dp.upcalls), N_NOISY);
+    assert_int_equal(kernel.n_set_pids, 2 * 3);
+    assert_true(upcall_table_n_channels(f->dp.upcalls) <= MAX + 1);
+}
+
 /* A turn of the main loop. */
 static void
 turn(struct fixture *f)
@@ -718,6 +814,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_port_without_a_socket_is_not_added),
         TEST(a_port_raises_the_limit_on_open_files),
         TEST(a_port_shares_while_the_system_is_short_of_something),
+        TEST(balancing_ends_when_a_port_gets_no_socket),
+        TEST(ports_change_places_within_the_budget),
         TEST(upcalls_of_a_new_port_wait_for_the_bridge),
         TEST(a_port_that_cannot_be_told_to_share_is_not_added),
         TEST(a_port_that_the_kernel_refuses_leaves_no_socket),
