@@ -18,6 +18,8 @@
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "unit/upcall/table-fixture.h"
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-ports.h"
 #include "util.h"
 
 
@@ -304,6 +306,22 @@ event_of_an_earlier_port_of_that_number_does_nothing(void **state)
     expect_batch(f, 1, 2, 1);
 }
 
+/* An event names a channel, which is found from the first event on, and not
+ * once it is deleted, even if it exists for some time. */
+static void
+deleted_channel_is_not_found(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_channel *channel = add_port(f, 1);
+    uint32_t serial = channel->serial;
+
+    assert_ptr_equal(upcall_ports_lookup(f->table, 1, serial), channel);
+    assert_null(upcall_ports_lookup(f->table, 1, serial + 1));
+    assert_null(upcall_ports_lookup(f->table, 2, serial));
+    upcall_table_del(f->table, 1);
+    assert_null(upcall_ports_lookup(f->table, 1, serial));
+}
+
 static void
 port_deleted_in_the_run_queue_is_dropped(void **state)
 {
@@ -516,6 +534,7 @@ main(void)
         TEST(socket_of_a_deleted_port_is_read_no_further),
         TEST(event_of_a_deleted_port_does_nothing),
         TEST(event_of_an_earlier_port_of_that_number_does_nothing),
+        TEST(deleted_channel_is_not_found),
         TEST(port_deleted_in_the_run_queue_is_dropped),
         TEST(sharing_port_is_counted),
         TEST(sharing_port_is_not_taken_for_an_earlier_one),
