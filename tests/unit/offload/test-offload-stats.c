@@ -409,9 +409,9 @@ void __real_poll_timer_wait_until_at(long long int, const char *);
 void
 __wrap_poll_timer_wait_until_at(long long int msec, const char *where)
 {
+    atomic_store_relaxed(&waits_until, msec);
+    atomic_count_inc(&n_waits);
     if (unit_clock_is_stopped()) {
-        atomic_store_relaxed(&waits_until, msec);
-        atomic_count_inc(&n_waits);
         poll_timer_wait_at(1, where);
     } else {
         __real_poll_timer_wait_until_at(msec, where);
@@ -725,6 +725,20 @@ flow_made_after_the_start_is_shown_without_being_read(void **state OVS_UNUSED)
     }
 }
 
+/* Even in an interval of an hour. */
+static void
+reader_ends_at_once(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    unsigned int before = atomic_count_get(&n_waits);
+    struct unit_offload unit;
+
+    config.read_interval = 3600 * 1000;
+    unit_offload_init(&unit, &config, 1);
+    unit_wait_until(atomic_count_get(&n_waits) != before);
+    unit_offload_uninit(&unit);
+}
+
 int
 main(void)
 {
@@ -740,6 +754,7 @@ main(void)
         cmocka_unit_test(lax_dump_does_not_read_tc),
         cmocka_unit_test(reader_reads_by_itself),
         cmocka_unit_test(reader_keeps_its_interval),
+        cmocka_unit_test(reader_ends_at_once),
         cmocka_unit_test(round_ends_early_when_it_is_to),
         cmocka_unit_test(rule_is_read_once_in_an_interval),
         cmocka_unit_test(reader_finds_that_rules_vanished),
