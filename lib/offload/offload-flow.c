@@ -110,9 +110,8 @@ offload_table_destroy(struct offload_table *table)
         struct offload_stripe *stripe = &table->stripes[i];
         struct offload_flow *flow;
 
-        HMAP_FOR_EACH_SAFE (flow, hmap_node, &stripe->flows) {
+        HMAP_FOR_EACH_POP (flow, hmap_node, &stripe->flows) {
             unlist(flow);
-            hmap_remove(&stripe->flows, &flow->hmap_node);
             offload_flow_unref(flow);
         }
         ovs_assert(hmap_is_empty(&stripe->ports));
