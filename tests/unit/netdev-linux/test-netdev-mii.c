@@ -127,6 +127,28 @@ a_driver_without_registers_is_asked_once_in_each_interval(void **state)
     assert_int_equal(driver.n_phy + driver.n_register, 1);
 }
 
+/* Until then the flags of the device count, as without monitoring. */
+static void
+the_driver_has_not_answered_at_first(void **state)
+{
+    struct netdev *netdev = *state;
+
+    bool carrier;
+
+    driver.has_ethtool = true;
+    for (int up = 0; up < 4; up++) {
+        OK(netdev_set_miimon_interval(netdev, 0));
+        OK(unit_link_set_up(own, A, up & 1));
+        OK(unit_link_set_up(own, B, up & 1));
+        assert_true(carrier_is(netdev, up & 1));
+        driver.n_ethtool = 0;
+        OK(netdev_set_miimon_interval(netdev, INTERVAL));
+        OK(netdev->netdev_class->get_carrier(netdev, &carrier));
+        assert_int_equal(carrier, up & 1);
+        assert_int_equal(driver.n_ethtool, 0);
+    }
+}
+
 /* What works may cease to. */
 static void
 a_way_that_fails_is_not_taken_again(void **state)
@@ -175,6 +197,7 @@ main(int argc OVS_UNUSED, char *argv[])
     cmocka_unit_test_setup_teardown(NAME, setup_monitored, teardown_monitored)
         TEST(a_register_is_read_once_in_each_interval),
         TEST(a_driver_without_registers_is_asked_once_in_each_interval),
+        TEST(the_driver_has_not_answered_at_first),
         TEST(a_way_that_fails_is_not_taken_again),
         TEST(another_device_is_asked_anew),
     };
