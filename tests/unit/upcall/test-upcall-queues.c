@@ -283,6 +283,27 @@ one_change_at_a_time(void **state)
     assert_int_equal(receive_all(f), 2);
 }
 
+/* A thread may ask for the pids while the old queues are not marked yet. */
+static void
+pids_in_a_change_are_those_of_the_new_queues(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t pids[UPCALL_MAX_QUEUES + 1];
+    struct upcall_channel *old[UPCALL_MAX_QUEUES];
+
+    create_channels(old, UPCALL_MAX_QUEUES);
+    assert_int_equal(upcall_table_add_queues(f->table, PORT, "port", old,
+                                             UPCALL_MAX_QUEUES), 0);
+    change_queues(f->table, PORT, UPCALL_MAX_QUEUES);
+    upcall_channel_set_retired(old[0], false);
+    assert_int_equal(upcall_table_get_pids(f->table, PORT, pids),
+                     UPCALL_MAX_QUEUES);
+    for (size_t i = 0; i < UPCALL_MAX_QUEUES; i++) {
+        assert_int_not_equal(pids[i], old[0]->pid);
+    }
+    upcall_channel_set_retired(old[0], true);
+}
+
 static void
 port_that_goes_in_a_change_leaves_nothing(void **state)
 {
@@ -550,6 +571,7 @@ main(void)
         TEST(grace_period_that_cannot_be_waited_for_is_over),
         TEST(refused_change_leaves_the_old_queue),
         TEST(one_change_at_a_time),
+        TEST(pids_in_a_change_are_those_of_the_new_queues),
         TEST(port_that_goes_in_a_change_leaves_nothing),
         TEST(old_queue_that_is_never_empty_does_not_hold_the_new_one_for_ever),
         TEST(without_a_thread_the_caller_waits),

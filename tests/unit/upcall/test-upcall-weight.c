@@ -43,7 +43,9 @@ flood_init(struct flood *f, uint32_t n_handlers, uint32_t n_own,
     memset(f, 0, sizeof *f);
     assert_true(n_own + n_sharing <= MAX_PORTS);
     assert_int_equal(upcall_sched_create(1, &f->sched), 0);
-    upcall_sched_set_round_goal(f->sched, goal);
+    if (goal) {
+        upcall_sched_set_round_goal(f->sched, goal);
+    }
     f->n_handlers = n_handlers;
     f->n_own = n_own;
     f->n_sharing = n_sharing;
@@ -202,12 +204,25 @@ round_takes_as_long_as_it_should(void **state OVS_UNUSED)
     flood_uninit(&f);
 }
 
+/* However long a round takes. */
+static void
+rounds_have_no_goal_at_first(void **state OVS_UNUSED)
+{
+    struct flood f;
+
+    flood_init(&f, 1, 150, 0, 0);
+    run(&f, 1000000);
+    assert_int_equal(upcall_sched_quantum(f.sched), UPCALL_QUANTUM);
+    flood_uninit(&f);
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_are_equal_with_and_without_a_channel),
         cmocka_unit_test(round_takes_as_long_as_it_should),
+        cmocka_unit_test(rounds_have_no_goal_at_first),
     };
 
     unit_init("test-upcall-weight");
