@@ -62,7 +62,10 @@ unit_fallback_wrap = \
 	-Wl,--wrap=vport_table_next_gone
 tests_unit_dpif_netlink_test_queues_SOURCES = \
 	tests/unit/dpif-netlink/test-queues.c $(unit_fallback)
-tests_unit_dpif_netlink_test_queues_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
+tests_unit_dpif_netlink_test_queues_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_fallback_wrap) \
+	-Wl,--wrap=upcall_table_get_counts \
+	-Wl,--wrap=upcall_table_get_work
 tests_unit_dpif_netlink_test_fallback_SOURCES = \
 	tests/unit/dpif-netlink/test-fallback.c $(unit_fallback)
 tests_unit_dpif_netlink_test_fallback_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)

@@ -27,6 +27,49 @@
 /* Sockets that belong to no port. */
 #define N_SPECIAL 2
 
+/* How long handlers have worked, if that is made up: for so many milliseconds
+ * of each second, and so many of these for the port. */
+static struct {
+    bool is_made_up;
+    unsigned int busy_ms, port_ms;
+    uint64_t busy_usec, n_upcalls;      /* So far. */
+    uint32_t n_of_port;
+} work;
+
+void __wrap_upcall_table_get_work(const struct upcall_table *,
+                                  uint64_t *busy_usec, uint64_t *n_upcalls);
+void __real_upcall_table_get_work(const struct upcall_table *,
+                                  uint64_t *busy_usec, uint64_t *n_upcalls);
+void
+__wrap_upcall_table_get_work(const struct upcall_table *table,
+                             uint64_t *busy_usec, uint64_t *n_upcalls)
+{
+    if (work.is_made_up) {
+        *busy_usec = work.busy_usec += work.busy_ms * 1000;
+        *n_upcalls = work.n_upcalls += work.busy_ms * 10;
+        work.n_of_port += work.port_ms * 10;
+    } else {
+        __real_upcall_table_get_work(table, busy_usec, n_upcalls);
+    }
+}
+
+struct upcall_port_count *__wrap_upcall_table_get_counts(
+    const struct upcall_table *, size_t *n);
+struct upcall_port_count *__real_upcall_table_get_counts(
+    const struct upcall_table *, size_t *n);
+struct upcall_port_count *
+__wrap_upcall_table_get_counts(const struct upcall_table *table, size_t *n)
+{
+    struct upcall_port_count *counts = __real_upcall_table_get_counts(table,
+                                                                      n);
+
+    for (size_t i = 0; i < *n && work.is_made_up; i++) {
+        assert_int_equal(counts[i].port_no, PORT);
+        counts[i].n = work.n_of_port;
+    }
+    return counts;
+}
+
 static void
 set_port(struct fixture *f, const char *value)
 {
@@ -286,6 +329,44 @@ port_gets_another_queue_if_that_helps(void **state OVS_UNUSED)
     check_judgement(4, 2, 0, 0, -1);
 }
 
+/* 'busy_ms' and 'port_ms' of the following seconds. */
+static void
+set_work(unsigned int busy_ms, unsigned int port_ms)
+{
+    work.is_made_up = true;
+    work.busy_ms = busy_ms;
+    work.port_ms = port_ms;
+}
+
+static void
+port_has_another_queue_while_it_needs_it(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f);
+    set_work(950, 500);
+    check_queues(f, 1);
+    check_queues(f, 1);
+    set_work(950, 950);
+    check_queues(f, 2);
+
+    /* There is no third handler. */
+    check_queues(f, 2);
+
+    /* Little work gives it time, less takes the queue back after a while. */
+    set_work(600, 600);
+    check_queues(f, 2);
+    set_work(0, 0);
+    for (unsigned int i = 1; i < UPCALL_QUEUES_QUIET; i++) {
+        turn(f);
+        revalidators_run(f);
+        assert_int_equal(kernel.vport.n_pids, 2);
+    }
+    check_queues(f, 1);
+    check_queues(f, 1);
+    memset(&work, 0, sizeof work);
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -298,6 +379,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(kernel_that_takes_fewer_gets_fewer),
         TEST(kernel_that_takes_no_others_keeps_those_it_knows),
         TEST(queues_count_in_the_budget),
+        TEST(port_has_another_queue_while_it_needs_it),
         TEST(tunnels_begin_with_several),
         TEST(queues_go_with_dispatch_by_cpu),
         cmocka_unit_test(port_gets_another_queue_if_that_helps),
