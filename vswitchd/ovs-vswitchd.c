@@ -25,7 +25,6 @@
 #include "fatal-signal.h"
 #include "handover.h"
 #include "netdev-linux/links.h"
-#include "netdev-linux/links-diagnose.h"
 #include "netdev-linux/links-show.h"
 #include "kdp-version.h"
 #include "memory.h"

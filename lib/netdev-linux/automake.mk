@@ -11,8 +11,6 @@ lib_libkdp_a_SOURCES += \
 	lib/netdev-linux/ingress-qdisc.h \
 	lib/netdev-linux/lag.c \
 	lib/netdev-linux/lag.h \
-	lib/netdev-linux/links-diagnose.c \
-	lib/netdev-linux/links-diagnose.h \
 	lib/netdev-linux/links-show.c \
 	lib/netdev-linux/links-show.h \
 	lib/netdev-linux/links.c \

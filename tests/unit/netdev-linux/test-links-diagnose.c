@@ -4,7 +4,7 @@
  * it. */
 
 #include <config.h>
-#include "netdev-linux/links-diagnose.h"
+#include "netdev-linux/links-show.h"
 
 #include <errno.h>
 
