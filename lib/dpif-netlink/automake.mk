@@ -18,8 +18,6 @@ lib_libkdp_a_SOURCES += \
 	lib/dpif-netlink/flow-dump.c \
 	lib/dpif-netlink/flow-dump.h \
 	lib/dpif-netlink/flow-engine.h \
-	lib/dpif-netlink/flow-meters.c \
-	lib/dpif-netlink/flow-meters.h \
 	lib/dpif-netlink/flow-offload.c \
 	lib/dpif-netlink/flow-offload.h \
 	lib/dpif-netlink/flow-operate.c \

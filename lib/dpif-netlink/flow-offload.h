@@ -27,12 +27,24 @@
  *      offload-rebalance       flows with more packets get the places of
  *                              others in full cards
  *
+ * Meters
+ * ------
+ *
+ * Tc has a policer for each meter.  Open vSwitch creates and changes the
+ * policer together with the meter, if offload is on at that time.  It
+ * remembers meters that were created before.  When offload begins, an offload
+ * thread creates their policers before the first flow is offered
+ * (kdp_flow_meters_offload()).  The engine is notified of each new policer,
+ * because tc may have refused flows without it.
+ *
  * Thread safety: the main thread, except kdp_flow_offload_ports_changed() and
  * kdp_flow_offload_delete_old_chains(), which any thread may call. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "openvswitch/ofp-meter.h"
 
 struct kdp_datapath;
 struct smap;
@@ -78,5 +90,14 @@ void kdp_flow_offload_ports_changed(struct kdp_datapath *);
 void kdp_flow_offload_port_del(struct kdp_datapath *, uint32_t port_no);
 void kdp_flow_offload_run(struct kdp_datapath *);
 void kdp_flow_offload_wait(struct kdp_datapath *);
+
+/* Like the dpif functions of the same names on the inner dpif of 'dp'; also
+ * remember the meter.  Any thread.  A mutex is held while a meter is changed,
+ * so that no policer is created twice.  A thread that changes a meter may wait
+ * for tc to create one other policer. */
+int kdp_flow_meters_set(struct kdp_datapath *dp, ofproto_meter_id,
+                        struct ofputil_meter_config *);
+int kdp_flow_meters_del(struct kdp_datapath *dp, ofproto_meter_id,
+                        struct ofputil_meter_stats *, uint16_t n_bands);
 
 #endif /* lib/dpif-netlink/flow-offload.h */

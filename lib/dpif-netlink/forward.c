@@ -4,7 +4,7 @@
 #include "dpif-netlink/forward.h"
 
 #include "dpif-netlink/flow-engine.h"
-#include "dpif-netlink/flow-meters.h"
+#include "dpif-netlink/flow-offload.h"
 #include "offload/offload-info.h"
 #include "ovs/compat-dpif.h"
 

@@ -6,7 +6,6 @@
 #include <config.h>
 #include "fake/dpif-fake.h"
 
-#include "dpif-netlink/flow-meters.h"
 #include "dpif-netlink/flow-offload.h"
 #include "dpif-netlink/show.h"
 
