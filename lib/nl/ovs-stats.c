@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "openvswitch/vlog.h"
-#include "ovs/compat-netlink.h"
+#include "ovs/compat-util.h"
 #include "util.h"
 
 VLOG_DEFINE_THIS_MODULE(ovs_stats);

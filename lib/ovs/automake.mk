@@ -4,7 +4,6 @@ lib_libkdp_a_SOURCES += \
 	lib/ovs/compat-daemon.h \
 	lib/ovs/compat-dpif.h \
 	lib/ovs/compat-netdev.h \
-	lib/ovs/compat-netlink.h \
 	lib/ovs/compat-offload-api.c \
 	lib/ovs/compat-offload-provider.c \
 	lib/ovs/compat-offload.h \

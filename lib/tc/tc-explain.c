@@ -11,7 +11,7 @@
 #include "nl/nl-conn.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
-#include "ovs/compat-netlink.h"
+#include "ovs/compat-util.h"
 #include "sset.h"
 #include "tc/tc-transact.h"
 #include "util.h"

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ovs/compat-netlink.h"
-#include "unaligned.h"
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
+#include "ovs/compat-util.h"
+#include "unaligned.h"
 #include "util.h"
 
 #define FAMILY 0x22

@@ -15,7 +15,7 @@
 #include "netlink.h"
 #include "nl/nl-conn.h"
 #include "openvswitch/ofpbuf.h"
-#include "ovs/compat-netlink.h"
+#include "ovs/compat-util.h"
 #include "tc.h"
 #include "tc/tc-transact.h"
 #include "util.h"
