@@ -12,6 +12,7 @@
 #include "link/link-table.h"
 #include "netdev-linux/device.h"
 #include "netdev-linux/links.h"
+#include "netdev-linux/rtnl-count.h"
 #include "netdev-provider.h"
 #include "netdev.h"
 #include "unit/netdev-linux/netdev-fault-fixture.h"
@@ -25,6 +26,20 @@ present_index(const struct netdev *netdev)
     const struct netdev_kdp *dev = netdev_kdp_cast(netdev);
 
     return dev->present ? dev->link.ifindex : 0;
+}
+
+/* Asks for the flags of 'netdev'.  Returns how often that was a question about
+ * a device that is not in the table. */
+static uint64_t
+n_unknown(struct netdev *netdev)
+{
+    uint64_t before[KDP_N_RTNL_CALLS], after[KDP_N_RTNL_CALLS];
+    enum netdev_flags flags;
+
+    kdp_rtnl_get_counts(before);
+    netdev_get_flags(netdev, &flags);
+    kdp_rtnl_get_counts(after);
+    return after[KDP_RTNL_UNKNOWN] - before[KDP_RTNL_UNKNOWN];
 }
 
 /* The datapath knows where a port is, maybe only some time after its device
@@ -55,6 +70,17 @@ a_device_is_found_in_whatever_namespace_it_moves_to(void **state OVS_UNUSED)
         tell(B + 1, "int0", "openvswitch", 0, IFF_UP);
         assert_int_equal(present_index(netdev), B + 1);
     }
+
+    /* As long as the table does not have it, the kernel is asked. */
+    assert_int_equal(n_unknown(netdev), 0);
+    int0_nsid = 4001;
+    link_table_remove(table, LINK_NSID_LOCAL, B + 1);
+    assert_int_equal(present_index(netdev), 0);
+    assert_int_equal(n_unknown(netdev), 1);
+    int0_nsid = LINK_NSID_LOCAL;
+    tell(B + 1, "int0", "openvswitch", 0, IFF_UP);
+    assert_int_equal(present_index(netdev), B + 1);
+    assert_int_equal(n_unknown(netdev), 0);
 
     /* One elsewhere that happens to have its name is not it. */
     int0_nsid = LINK_NSID_NONE;
