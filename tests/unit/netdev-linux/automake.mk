@@ -113,7 +113,8 @@ tests_unit_netdev_linux_test_netdev_mii_SOURCES = \
 	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_mii_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \
-	-Wl,--wrap=af_inet_ioctl
+	-Wl,--wrap=af_inet_ioctl \
+	-Wl,--wrap=netdev_get_devices
 tests_unit_netdev_linux_test_netdev_show_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-show.c \
 	$(unit_control) $(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)

@@ -63,6 +63,19 @@ __wrap_af_inet_ioctl(unsigned long int command, void *arg)
     return __real_af_inet_ioctl(command, arg);
 }
 
+/* How often all devices were listed. */
+static unsigned int n_lists;
+
+void __wrap_netdev_get_devices(const struct netdev_class *, struct shash *);
+void __real_netdev_get_devices(const struct netdev_class *, struct shash *);
+void
+__wrap_netdev_get_devices(const struct netdev_class *class,
+                          struct shash *devices)
+{
+    n_lists++;
+    __real_netdev_get_devices(class, devices);
+}
+
 static int
 setup_monitored(void **state)
 {
@@ -149,6 +162,28 @@ the_driver_has_not_answered_at_first(void **state)
     }
 }
 
+static void
+devices_are_listed_only_while_one_is_monitored(void **state)
+{
+    struct netdev *netdev = *state;
+
+    n_lists = 0;
+    netdev_kdp_mii_run();
+    netdev_kdp_mii_wait();
+    assert_int_equal(n_lists, 2);
+    OK(netdev_set_miimon_interval(netdev, 0));
+    netdev_kdp_mii_run();
+    assert_int_equal(n_lists, 2);
+
+    /* Nor when it has been closed. */
+    OK(netdev_set_miimon_interval(netdev, INTERVAL));
+    netdev_close(netdev);
+    netdev_kdp_mii_run();
+    assert_int_equal(n_lists, 2);
+    OK(netdev_open("a", "system", &netdev));
+    *state = netdev;
+}
+
 /* What works may cease to. */
 static void
 a_way_that_fails_is_not_taken_again(void **state)
@@ -198,6 +233,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_register_is_read_once_in_each_interval),
         TEST(a_driver_without_registers_is_asked_once_in_each_interval),
         TEST(the_driver_has_not_answered_at_first),
+        TEST(devices_are_listed_only_while_one_is_monitored),
         TEST(a_way_that_fails_is_not_taken_again),
         TEST(another_device_is_asked_anew),
     };
