@@ -31,7 +31,9 @@ unit_backend = \
 tests_unit_tc_test_tc_action_SOURCES = \
 	tests/unit/tc/test-tc-action.c $(unit_common)
 tests_unit_tc_test_tc_action_LDFLAGS = \
-	$(AM_LDFLAGS) -Wl,--wrap=kdp_tc_dump_actions
+	$(AM_LDFLAGS) -Wl,--wrap=kdp_stock_nl_dump_next \
+	-Wl,--wrap=kdp_tc_dump_actions -Wl,--wrap=nl_dump_done \
+	-Wl,--wrap=nl_dump_start
 tests_unit_tc_test_tc_adopt_SOURCES = \
 	tests/unit/tc/test-tc-adopt.c $(unit_backend)
 tests_unit_tc_test_tc_adopt_LDFLAGS = \

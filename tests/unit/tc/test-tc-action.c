@@ -16,7 +16,9 @@
 #include <string.h>
 
 #include "harness/unit.h"
+#include "netdev-linux/rtnl-count.h"
 #include "netlink.h"
+#include "netlink-socket.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
 #include "tc/tc-transact.h"
@@ -103,6 +105,91 @@ __wrap_kdp_tc_dump_actions(const char *kind, kdp_tc_actions_cb *cb, void *aux)
         }
     }
     return dump_error;
+}
+
+/* A dump of the kernel: what was asked for, and the parts of the answer that
+ * are left. */
+static struct ofpbuf *dump_request;
+static size_t n_parts;
+
+void __wrap_nl_dump_start(struct nl_dump *, int protocol,
+                          const struct ofpbuf *request);
+void
+__wrap_nl_dump_start(struct nl_dump *dump OVS_UNUSED, int protocol,
+                     const struct ofpbuf *request)
+{
+    assert_int_equal(protocol, NETLINK_ROUTE);
+    assert_null(dump_request);
+    dump_request = ofpbuf_clone(request);
+}
+
+bool __wrap_kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *msg,
+                                   struct ofpbuf *buffer);
+bool
+__wrap_kdp_stock_nl_dump_next(struct nl_dump *dump OVS_UNUSED,
+                              struct ofpbuf *msg, struct ofpbuf *buffer)
+{
+    if (!n_parts) {
+        return false;
+    }
+    ofpbuf_clear(buffer);
+    ofpbuf_put(buffer, &n_parts, sizeof n_parts);
+    n_parts--;
+    ofpbuf_use_const(msg, buffer->data, buffer->size);
+    return true;
+}
+
+int __wrap_nl_dump_done(struct nl_dump *);
+int
+__wrap_nl_dump_done(struct nl_dump *dump OVS_UNUSED)
+{
+    assert_int_equal(n_parts, 0);
+    return dump_error;
+}
+
+static void
+count_part(void *n_, const struct ofpbuf *msg)
+{
+    size_t *n = n_;
+
+    assert_int_equal(msg->size, sizeof n_parts);
+    assert_int_equal(*(const size_t *) msg->data, 3 - *n);
+    ++*n;
+}
+
+int __real_kdp_tc_dump_actions(const char *kind, kdp_tc_actions_cb *,
+                               void *aux);
+
+static void
+actions_of_one_kind_are_dumped(void **state OVS_UNUSED)
+{
+    uint64_t before[KDP_N_RTNL_CALLS], after[KDP_N_RTNL_CALLS];
+    const size_t header = NLMSG_HDRLEN + sizeof(struct tcamsg);
+    const struct nlattr *action;
+
+    for (dump_error = 0; dump_error <= EIO; dump_error += EIO) {
+        size_t n = 0;
+
+        n_parts = 3;
+        kdp_rtnl_get_counts(before);
+        assert_int_equal(__real_kdp_tc_dump_actions("skbedit", count_part,
+                                                    &n), dump_error);
+        kdp_rtnl_get_counts(after);
+        assert_int_equal(n, 3);
+        assert_int_equal(after[KDP_RTNL_TC_DUMP],
+                         before[KDP_RTNL_TC_DUMP] + 1);
+        assert_int_equal(nl_msg_nlmsghdr(dump_request)->nlmsg_type,
+                         RTM_GETACTION);
+        action = nl_attr_find_nested(nl_attr_find(dump_request, header,
+                                                  TCA_ACT_TAB), 1);
+        assert_non_null(action);
+        assert_string_equal(
+            nl_attr_get_string(nl_attr_find_nested(action, TCA_ACT_KIND)),
+            "skbedit");
+        ofpbuf_delete(dump_request);
+        dump_request = NULL;
+    }
+    dump_error = 0;
 }
 
 /* Names a rule with 'n' actions, at most 4, and stores their numbers. */
@@ -359,6 +446,7 @@ int
 main(int argc OVS_UNUSED, char *argv[])
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(actions_of_one_kind_are_dumped, setup),
         cmocka_unit_test_setup(each_action_has_a_number_of_its_own, setup),
         cmocka_unit_test_setup(named_and_unknown_actions_stay, setup),
         cmocka_unit_test_setup(range_is_chosen_once, setup),
