@@ -159,6 +159,7 @@ __wrap_ingress_qdisc_for_each(void (*cb)(const struct ingress_qdisc *,
 /* Namespace in which the datapath says that port "int0" is, or
  * LINK_NSID_NONE if it has no such port. */
 int32_t int0_nsid = LINK_NSID_NONE;
+unsigned int n_int0;
 
 int __wrap_dpif_netlink_vport_get(const char *, struct dpif_netlink_vport *,
                                   struct ofpbuf **);
@@ -171,7 +172,9 @@ __wrap_dpif_netlink_vport_get(const char *name,
 {
     if (strcmp(name, "int0")) {
         return __real_dpif_netlink_vport_get(name, vport, buf);
-    } else if (int0_nsid == LINK_NSID_NONE) {
+    }
+    n_int0++;
+    if (int0_nsid == LINK_NSID_NONE) {
         return ENODEV;
     }
     dpif_netlink_vport_init(vport);

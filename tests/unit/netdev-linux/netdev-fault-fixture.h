@@ -46,6 +46,9 @@ extern unsigned int n_bound, n_unbound;
  * LINK_NSID_NONE if it has no such port. */
 extern int32_t int0_nsid;
 
+/* How often the datapath was asked for it. */
+extern unsigned int n_int0;
+
 /* Times that the list of addresses of all devices was thrown away. */
 extern unsigned int n_flushes;
 

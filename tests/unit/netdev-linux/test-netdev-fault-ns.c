@@ -180,6 +180,23 @@ a_namespace_is_asked_for_when_a_port_moves_there(void **state OVS_UNUSED)
     assert_int_equal(n_asked_for_namespaces(), asked + 2);
     assert_false(is_followed(6000));
 
+    /* Once the datapath does not have the port, it is not asked again. */
+    int0_nsid = LINK_NSID_LOCAL;
+    OK(unit_link_del(others[2], B + 3));
+    unit_wait_until(is_present_as(netdev, 0));
+    int0_nsid = LINK_NSID_NONE;
+    n_int0 = 0;
+    for (int i = 0; i < 5; i++) {
+        uint64_t skipped = link_table_get_skipped(kdp_links_table());
+
+        OK(unit_link_set_mtu(others[0], A, 1300 + i));
+        unit_wait_until((netdev_run(),
+                         link_table_get_skipped(kdp_links_table())
+                         != skipped));
+        netdev_run();
+        assert_int_equal(n_int0, 1);
+    }
+
     netdev_close(netdev);
     for (int i = 0; i < N; i++) {
         unit_ns_destroy(others[i]);
