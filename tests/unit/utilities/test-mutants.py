@@ -29,6 +29,15 @@ a_add(int a, int b)
     }
     return a;
 }
+
+#define VLOG_RATE_LIMIT_INIT(A, B) { A, B }
+int
+a_limit(void)
+{
+    static int rl[] = VLOG_RATE_LIMIT_INIT(5, 5);
+
+    return *rl;
+}
 """
 TEST = """\
 int a_add(int, int);
@@ -117,6 +126,7 @@ class MutantsTest(unittest.TestCase):
         # Comments and declarations are left alone.
         self.assertNotIn(f"{where}4:", text)
         self.assertNotIn(f"{where}1:", text)
+        self.assertNotIn("VLOG_RATE_LIMIT_INIT", text)
 
         # Nothing is written but the results.
         after = self.all_files()
