@@ -72,14 +72,18 @@ __wrap_ovs_datapath_set_features(struct ovs_genl *genl OVS_UNUSED,
     int error = take_error(&set_features_error);
 
     assert_int_equal(ifindex, UNIT_DP_IFINDEX);
-    assert_null(reply);
     kernel.n_requests++;
     if (no_features_error
         && (!n_pids || !kernel.takes_cpu_pids)) {
         error = no_features_error;
     }
     if (!error) {
-        kernel.features = features;
+        kernel.features = features & ~kernel.lacks;
+        if (reply) {
+            *reply = (struct ovs_datapath) {
+                .user_features = kernel.features,
+            };
+        }
         if (n_pids) {
             assert_true(features & OVS_DP_F_DISPATCH_UPCALL_PER_CPU);
             kernel.cpu_pid = pids[0];

@@ -34,6 +34,7 @@ extern int no_features_error;
 /* The datapath in the kernel. */
 struct fallback_kernel {
     uint32_t features;
+    uint32_t lacks;             /* Features that it ignores. */
     unsigned int n_requests;    /* To change the features. */
     bool takes_cpu_pids;
     uint32_t cpu_pid;           /* Socket of the first CPU, */

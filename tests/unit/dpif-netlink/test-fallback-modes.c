@@ -165,12 +165,54 @@ mode_that_cannot_be_restored_is_tried_again(void **state)
     check_per_port(f);
 }
 
+static uint32_t
+user_features(struct fixture *f)
+{
+    uint32_t features;
+
+    ovs_mutex_lock(&f->dp.mutex);
+    features = f->dp.user_features;
+    ovs_mutex_unlock(&f->dp.mutex);
+    return features;
+}
+
+/* Those of dispatch stay as they are. */
+static void
+features_that_the_bridge_sets_are_kept(void **state)
+{
+    const uint32_t old = OVS_DP_F_UNALIGNED | OVS_DP_F_VPORT_PIDS;
+    const uint32_t new = OVS_DP_F_TC_RECIRC_SHARING;
+    struct fixture *f = *state;
+
+    start(f);
+    run(f);
+    assert_int_equal(kernel.features, old);
+
+    /* The kernel fails, or does not have it. */
+    set_features_error = ENOMEM;
+    assert_int_equal(dispatch_set_features(&f->dp, new), ENOMEM);
+    assert_int_equal(user_features(f), OVS_DP_F_UNALIGNED);
+    kernel.lacks = new;
+    assert_int_equal(dispatch_set_features(&f->dp, new), EOPNOTSUPP);
+    assert_int_equal(kernel.features, old);
+    assert_int_equal(user_features(f), OVS_DP_F_UNALIGNED);
+
+    kernel.lacks = 0;
+    assert_int_equal(dispatch_set_features(&f->dp, new), 0);
+    assert_int_equal(kernel.features, old | new);
+    assert_int_equal(user_features(f), OVS_DP_F_UNALIGNED | new);
+    set_config(f, "upcall-dispatch", "per-cpu");
+    assert_int_equal(kernel.features, (OVS_DP_F_UNALIGNED | new
+                                       | OVS_DP_F_DISPATCH_UPCALL_PER_CPU));
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
+        TEST(features_that_the_bridge_sets_are_kept),
         TEST(kernel_that_refuses_to_dispatch_by_port_goes_on_by_cpu),
         TEST(kernel_that_half_refuses_to_dispatch_by_port_goes_on_by_cpu),
         TEST(kernel_that_half_refuses_to_dispatch_by_cpu_is_told_the_old_way),
