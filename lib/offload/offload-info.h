@@ -184,8 +184,8 @@ struct offload_figure {
 size_t offload_figures(const struct offload_engine_info *,
                        struct offload_figure **figures);
 
-/* Adds the findings of kdp/doctor (unixctl/findings.h) about datapath 'name' to
- * 'findings'.  Any thread. */
+/* Adds the findings of kdp/doctor (unixctl/findings.h) about datapath 'name'
+ * to 'findings'.  Any thread. */
 void offload_diagnose(const char *name, const struct offload_engine_info *,
                       struct findings *findings);
 

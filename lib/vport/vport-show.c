@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <config.h>
+#include "vport/vport-show.h"
+
+#include <inttypes.h>
+
 #include "openvswitch/dynamic-string.h"
 #include "openvswitch/json.h"
 #include "unixctl/fields.h"
 #include "unixctl/findings.h"
 #include "util.h"
-#include "vport/vport-show.h"
+#include "vport/vport-table.h"
 
 #define STATS(MEMBER) FIELD(struct vport_table_stats, MEMBER, #MEMBER, #MEMBER)
 

@@ -3,10 +3,10 @@
 /* Each finding about offload, from a snapshot that shows it. */
 
 #include <config.h>
+#include "offload/offload-info.h"
 
 #include "harness/found.h"
 #include "harness/unit.h"
-#include "offload/offload-info.h"
 #include "util.h"
 
 static void
