@@ -41,7 +41,7 @@ static void
 upcall_groups_destroy(struct upcall_groups *groups)
 {
     for (uint32_t i = 0; i < groups->n; i++) {
-        upcall_sched_unref(groups->scheds[i]);
+        upcall_sched_destroy(groups->scheds[i]);
     }
     if (groups->call_fd >= 0) {
         close(groups->call_fd);

@@ -60,7 +60,6 @@ struct upcall_queue {
 };
 
 struct upcall_sched {
-    struct ovs_refcount refcount;
     uint64_t id;
     uint32_t generation;
     int epoll_fd;
@@ -321,7 +320,6 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
     atomic_add_relaxed(&last_id, 1, &sched->id);
     sched->id++;
     sched->generation = generation;
-    ovs_refcount_init(&sched->refcount);
     atomic_init(&sched->n_sleepers, 0);
     atomic_init(&sched->epoch, 1);
     atomic_init(&sched->crowded, false);
@@ -349,17 +347,11 @@ error:
 }
 
 void
-upcall_sched_ref(struct upcall_sched *sched)
-{
-    ovs_refcount_ref(&sched->refcount);
-}
-
-void
-upcall_sched_unref(struct upcall_sched *sched)
+upcall_sched_destroy(struct upcall_sched *sched)
 {
     struct upcall_channel *channel;
 
-    if (!sched || !upcall_refcount_unref(&sched->refcount)) {
+    if (!sched) {
         return;
     }
     while ((channel = upcall_queue_drain(&sched->queue)) != NULL) {

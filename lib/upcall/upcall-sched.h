@@ -85,8 +85,7 @@ struct upcall_sched;
 /* Creates a scheduler for handlers of generation 'generation'.  Returns 0 or a
  * positive errno value. */
 int upcall_sched_create(uint32_t generation, struct upcall_sched **);
-void upcall_sched_ref(struct upcall_sched *);
-void upcall_sched_unref(struct upcall_sched *);
+void upcall_sched_destroy(struct upcall_sched *);    /* May be NULL. */
 
 int upcall_sched_epoll_fd(const struct upcall_sched *);
 

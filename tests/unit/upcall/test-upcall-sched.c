@@ -50,7 +50,7 @@ teardown(void **state)
     for (size_t i = 0; i < f->n_channels; i++) {
         upcall_channel_unref(f->channels[i]);
     }
-    upcall_sched_unref(f->sched);
+    upcall_sched_destroy(f->sched);
     close(f->sender);
     assert_int_equal(unit_count_fds(), f->n_fds);
     free(f);
@@ -299,20 +299,9 @@ channels_left_in_the_run_queue_go_with_the_scheduler(void **state)
     }
     f->n_channels = 0;
     assert_int_equal(unit_count_fds(), n_fds + 5);
-    upcall_sched_unref(f->sched);
+    upcall_sched_destroy(f->sched);
     assert_int_equal(unit_count_fds(), n_fds - 3);
     f->sched = NULL;
-}
-
-static void
-scheduler_lives_as_long_as_anybody_has_it(void **state)
-{
-    struct fixture *f = *state;
-    size_t n_fds = unit_count_fds();
-
-    upcall_sched_ref(f->sched);
-    upcall_sched_unref(f->sched);
-    assert_int_equal(unit_count_fds(), n_fds);
 }
 
 /* Sleepers. */
@@ -527,7 +516,7 @@ schedulers_have_numbers_of_their_own(void **state)
         assert_int_equal(upcall_sched_create(1, &sched), 0);
         assert_true(upcall_sched_id(sched) > id);
         id = upcall_sched_id(sched);
-        upcall_sched_unref(sched);
+        upcall_sched_destroy(sched);
     }
 }
 
@@ -546,7 +535,6 @@ main(void)
         TEST(run_queue_is_first_in_first_out),
         TEST(retired_run_queue_gives_back_what_it_has_and_takes_no_more),
         TEST(channels_left_in_the_run_queue_go_with_the_scheduler),
-        TEST(scheduler_lives_as_long_as_anybody_has_it),
         TEST(handlers_that_sleep_count_for_the_share),
         TEST(nobody_sleeps_while_something_is_in_the_run_queue),
         TEST(kick_is_for_sleepers_when_there_is_work),

@@ -70,7 +70,7 @@ flood_uninit(struct flood *f)
     while (upcall_sched_pop(f->sched, TOKEN(0), NULL)) {
         continue;
     }
-    upcall_sched_unref(f->sched);
+    upcall_sched_destroy(f->sched);
     free(f->channels);
     unit_rcu_barrier();
 }
