@@ -397,9 +397,9 @@ upcall_token_queue(uint32_t generation)
     return generation << UPCALL_TOKEN_HANDLER_BITS;
 }
 
-/* Opens a socket and makes it a channel.  upcall_table_add() assigns it to a
- * port.  Returns 0 or a positive errno value; EMFILE if the process has no
- * file descriptor left. */
+/* Opens a socket and makes it a channel.  upcall_table_add_queues() assigns it
+ * to a port.  Returns 0 or a positive errno value; EMFILE if the process has
+ * no file descriptor left. */
 int upcall_channel_create(struct upcall_channel **);
 
 /* The same with socket 'fd' of a previous run (upcall-store.h).  The channel

@@ -618,13 +618,6 @@ upcall_table_add_queues(struct upcall_table *table, uint32_t port_no,
     return error;
 }
 
-int
-upcall_table_add(struct upcall_table *table, uint32_t port_no,
-                 const char *name, struct upcall_channel *channel)
-{
-    return upcall_table_add_queues(table, port_no, name, &channel, 1);
-}
-
 /* Changing queues. */
 
 int

@@ -111,18 +111,14 @@ uint32_t upcall_table_group_size(const struct upcall_table *);
 
 uint32_t upcall_table_n_handlers(const struct upcall_table *);
 
-/* Makes 'channel' the channel of port 'port_no' (below UPCALL_MAX_PORTS, or
- * UPCALL_PORT_*), called 'name', in place of the port's present channel, if
- * any.  On success takes over the caller's reference.  Upcalls that arrived on
- * 'channel' before are not lost.
+/* Makes the 'n' 'channels', from 1 to UPCALL_MAX_QUEUES, the queues of port
+ * 'port_no' (below UPCALL_MAX_PORTS, or UPCALL_PORT_*), called 'name', in
+ * place of the port's present channels, if any.  The caller passes their pids
+ * to the kernel in that order.  On success takes over the caller's references.
+ * Upcalls that arrived on 'channels' before are not lost.
  *
- * Returns 0, EINVAL if 'port_no' is out of range, or the error of adding the
- * socket to an epoll instance; then the port keeps its present channel. */
-int upcall_table_add(struct upcall_table *, uint32_t port_no,
-                     const char *name, struct upcall_channel *channel);
-
-/* The same with 'n' channels, from 1 to UPCALL_MAX_QUEUES: the port's queues.
- * The caller passes their pids to the kernel in that order. */
+ * Returns 0, EINVAL if 'port_no' is out of range, or the error of adding a
+ * socket to an epoll instance; then the port keeps its present channels. */
 int upcall_table_add_queues(struct upcall_table *, uint32_t port_no,
                             const char *name,
                             struct upcall_channel *channels[], size_t n);

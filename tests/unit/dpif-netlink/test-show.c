@@ -105,7 +105,8 @@ add_port(struct kdp_datapath *dp, uint32_t port_no, const char *name)
     struct upcall_channel *channel;
 
     assert_int_equal(upcall_channel_create(&channel), 0);
-    assert_int_equal(upcall_table_add(dp->upcalls, port_no, name, channel), 0);
+    assert_int_equal(upcall_table_add_queues(dp->upcalls, port_no, name,
+                                             &channel, 1), 0);
 }
 
 static int

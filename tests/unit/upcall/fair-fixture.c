@@ -52,8 +52,8 @@ prepare(struct fixture *f, uint32_t n_handlers, uint32_t n_ports)
         f->ports[f->n_ports] = (struct port) {
             .pid = channel->pid, .packet_len = UNIT_PACKET_MIN,
         };
-        assert_int_equal(upcall_table_add(f->table, f->n_ports, "port",
-                                          channel), 0);
+        assert_int_equal(upcall_table_add_queues(f->table, f->n_ports, "port",
+                                                 &channel, 1), 0);
     }
 }
 

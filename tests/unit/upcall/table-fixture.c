@@ -56,7 +56,8 @@ add_port(struct fixture *f, uint32_t port_no)
     char name[32];
 
     snprintf(name, sizeof name, "port%u", port_no);
-    assert_int_equal(upcall_table_add(f->table, port_no, name, channel), 0);
+    assert_int_equal(upcall_table_add_queues(f->table, port_no, name, &channel,
+                                             1), 0);
     return channel;
 }
 

@@ -98,7 +98,8 @@ check_lonely(uint32_t n_handlers)
     assert_int_equal(upcall_table_set_group_size(table, 1), 0);
     assert_int_equal(upcall_table_set_handlers(table, n_handlers), 0);
     assert_int_equal(upcall_channel_create(&channel), 0);
-    assert_int_equal(upcall_table_add(table, 1, "port", channel), 0);
+    assert_int_equal(upcall_table_add_queues(table, 1, "port", &channel, 1),
+                     0);
     unit_handlers_start(&handlers, table, n_handlers, process, NULL);
     for (int i = 0; i < N + 1; i++) {
         unit_wait_until(unit_handlers_are_in_epoll_wait(&handlers));

@@ -68,8 +68,8 @@ setup(void **state)
         if (port_no == 1) {
             bad_fd = upcall_channel_fd(channel);
         }
-        assert_int_equal(upcall_table_add(f->table, port_no, "port", channel),
-                         0);
+        assert_int_equal(upcall_table_add_queues(f->table, port_no, "port",
+                                                 &channel, 1), 0);
     }
     f->pid = upcall_table_get_pid(f->table, 1);
     f->sender = unit_sender_open();

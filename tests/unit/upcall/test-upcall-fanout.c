@@ -84,7 +84,8 @@ count_takers(uint32_t k, uint32_t n)
     assert_int_equal(upcall_table_set_handlers(table, k), 0);
     for (uint32_t i = 0; i < n; i++) {
         assert_int_equal(upcall_channel_create(&channels[i]), 0);
-        assert_int_equal(upcall_table_add(table, i, "port", channels[i]), 0);
+        assert_int_equal(upcall_table_add_queues(table, i, "port",
+                                                 &channels[i], 1), 0);
     }
     unit_handlers_start(&handlers, table, k, process, NULL);
     unit_wait_until(atomic_count_get(&n_at_gate) == k);
@@ -177,8 +178,8 @@ add_ports(struct fixture *f, uint32_t n, unsigned int n_upcalls)
 {
     for (uint32_t i = 0; i < n; i++) {
         assert_int_equal(upcall_channel_create(&f->channels[i]), 0);
-        assert_int_equal(upcall_table_add(f->table, i, "port",
-                                          f->channels[i]), 0);
+        assert_int_equal(upcall_table_add_queues(f->table, i, "port",
+                                                 &f->channels[i], 1), 0);
         for (unsigned int j = 0; j < n_upcalls; j++) {
             unit_send_upcall(f->sender, f->channels[i]->pid, j);
         }

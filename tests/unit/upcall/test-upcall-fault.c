@@ -141,8 +141,10 @@ create_channel(void)
 static void
 add_port(struct fixture *f, uint32_t port_no)
 {
-    assert_int_equal(upcall_table_add(f->table, port_no, "port",
-                                      create_channel()), 0);
+    struct upcall_channel *channel = create_channel();
+
+    assert_int_equal(upcall_table_add_queues(f->table, port_no, "port",
+                                             &channel, 1), 0);
 }
 
 /* Receives whatever there is with all handlers in turn, until two rounds gave
@@ -229,7 +231,8 @@ channel_whose_buffer_cannot_be_enlarged_works(void **state)
         assert_int_equal(unit_n_failed(), n);
         unit_plan_none();
         assert_int_equal(upcall_table_set_handlers(f->table, 1), 0);
-        assert_int_equal(upcall_table_add(f->table, 1, "port", channel), 0);
+        assert_int_equal(upcall_table_add_queues(f->table, 1, "port", &channel,
+                                                 1), 0);
         check_port_works(f, 1);
     }
 }
@@ -250,7 +253,7 @@ new_port_that_cannot_be_registered_is_not_there(void **state)
     n_fds = unit_count_fds();
     for (nth = 1; ; nth++) {
         unit_plan_failures(UNIT_CALL_EPOLL_CTL, nth, 1, ENOSPC);
-        error = upcall_table_add(f->table, 2, "new", channel);
+        error = upcall_table_add_queues(f->table, 2, "new", &channel, 1);
         if (!error) {
             break;
         }
@@ -285,7 +288,8 @@ channel_that_was_refused_belongs_to_the_caller(void **state)
 
     assert_int_equal(upcall_table_set_handlers(f->table, 2), 0);
     unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 1, ENOMEM);
-    assert_int_equal(upcall_table_add(f->table, 2, "new", channel), ENOMEM);
+    assert_int_equal(upcall_table_add_queues(f->table, 2, "new", &channel, 1),
+                     ENOMEM);
     unit_plan_none();
     assert_int_equal(upcall_table_set_handlers(f->table, 0), 0);
     unit_rcu_barrier();
@@ -307,7 +311,8 @@ channel_that_was_refused_lives_for_a_grace_period(void **state)
     unit_rcu_barrier();
     n_fds = unit_count_fds();
     unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 1, ENOSPC);
-    assert_int_equal(upcall_table_add(f->table, 2, "new", channel), ENOSPC);
+    assert_int_equal(upcall_table_add_queues(f->table, 2, "new", &channel, 1),
+                     ENOSPC);
     unit_plan_none();
     upcall_channel_unref(channel);
     assert_int_equal(unit_count_fds(), n_fds);
@@ -328,7 +333,7 @@ port_keeps_its_channel_when_the_replacement_fails(void **state)
     pid = upcall_table_get_pid(f->table, 1);
     for (unsigned int nth = 1; ; nth++) {
         unit_plan_failures(UNIT_CALL_EPOLL_CTL, nth, 1, ENOSPC);
-        error = upcall_table_add(f->table, 1, "again", channel);
+        error = upcall_table_add_queues(f->table, 1, "again", &channel, 1);
         if (!error) {
             break;
         }

@@ -55,8 +55,8 @@ prepare_groups(struct fixture *f, uint32_t n_handlers, uint32_t size,
             f->ports[f->n_ports] = (struct port) {
                 .pid = channel->pid, .packet_len = UNIT_PACKET_MIN,
             };
-            assert_int_equal(upcall_table_add(f->table, f->n_ports, "port",
-                                              channel), 0);
+            assert_int_equal(upcall_table_add_queues(f->table, f->n_ports,
+                                                     "port", &channel, 1), 0);
         }
     }
 }
@@ -428,7 +428,8 @@ crew_start(struct crew *crew, unsigned int n_ports)
         struct upcall_channel *channel = create_channel_at(0, 4);
 
         crew->pids[i] = channel->pid;
-        assert_int_equal(upcall_table_add(crew->table, i, "port", channel), 0);
+        assert_int_equal(upcall_table_add_queues(crew->table, i, "port",
+                                                 &channel, 1), 0);
     }
 }
 

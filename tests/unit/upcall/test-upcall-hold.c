@@ -32,7 +32,8 @@ add_held(struct fixture *f, uint32_t port_no, unsigned int n)
 
     unit_channel_join(channel, GROUP);
     upcall_table_hold(f->table, channel, n);
-    assert_int_equal(upcall_table_add(f->table, port_no, "held", channel), 0);
+    assert_int_equal(upcall_table_add_queues(f->table, port_no, "held",
+                                             &channel, 1), 0);
     return channel;
 }
 

@@ -202,7 +202,8 @@ adopt(struct fixture *f, int fd, uint32_t port_no)
 
     assert_int_equal(upcall_channel_create_adopted(fd, &channel), 0);
     upcall_table_set_first_recirc_id(f->table, FIRST);
-    assert_int_equal(upcall_table_add(f->table, port_no, "port", channel), 0);
+    assert_int_equal(upcall_table_add_queues(f->table, port_no, "port",
+                                             &channel, 1), 0);
     return channel;
 }
 

@@ -179,8 +179,8 @@ add_urgent(struct fixture *f)
     f->ports[f->n_ports++] = (struct port) {
         .pid = channel->pid, .packet_len = UNIT_PACKET_MIN,
     };
-    assert_int_equal(upcall_table_add(f->table, UPCALL_PORT_NONE, "control",
-                                      channel), 0);
+    assert_int_equal(upcall_table_add_queues(f->table, UPCALL_PORT_NONE,
+                                             "control", &channel, 1), 0);
 }
 
 static void

@@ -60,7 +60,8 @@ upcalls_from_before_the_port_was_added_are_received(void **state)
     set_handlers(f, 2);
     unit_send_upcall(f->sender, channel->pid, 1);
     unit_send_upcall(f->sender, channel->pid, 2);
-    assert_int_equal(upcall_table_add(f->table, 4, "p", channel), 0);
+    assert_int_equal(upcall_table_add_queues(f->table, 4, "p", &channel, 1),
+                     0);
     expect_batch(f, 1, 1, 2);
 }
 

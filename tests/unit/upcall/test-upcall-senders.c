@@ -73,7 +73,8 @@ add(struct fixture *f, uint32_t port_no, enum upcall_senders senders)
 
     assert_int_equal(upcall_channel_create(&channel), 0);
     channel->senders = senders;
-    assert_int_equal(upcall_table_add(f->table, port_no, "port", channel), 0);
+    assert_int_equal(upcall_table_add_queues(f->table, port_no, "port",
+                                             &channel, 1), 0);
 }
 
 /* Sends 'n' upcalls of 'sender' to the channel of 'port_no'. */

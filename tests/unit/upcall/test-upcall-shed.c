@@ -144,7 +144,8 @@ add(struct fixture *f, size_t i, uint32_t port_no)
     struct upcall_channel *channel;
 
     assert_int_equal(upcall_channel_create(&channel), 0);
-    assert_int_equal(upcall_table_add(f->table, port_no, "port", channel), 0);
+    assert_int_equal(upcall_table_add_queues(f->table, port_no, "port",
+                                             &channel, 1), 0);
     f->port_nos[i] = port_no;
 }
 

@@ -201,7 +201,8 @@ add_port(struct stress *stress, uint32_t port_no)
     target->port_no = port_no;
     target->pid = channel->pid;
     stress->targets[number] = target;
-    unit_check(!upcall_table_add(stress->table, port_no, "port", channel));
+    unit_check(!upcall_table_add_queues(stress->table, port_no, "port",
+                                        &channel, 1));
     atomic_store_explicit(&stress->current[port_no], number,
                           memory_order_release);
 }
@@ -422,7 +423,8 @@ churn_add_port(struct churn *churn, uint32_t port_no)
 
     unit_check(!upcall_channel_create(&channel));
     pid = channel->pid;
-    unit_check(!upcall_table_add(churn->table, port_no, "port", channel));
+    unit_check(!upcall_table_add_queues(churn->table, port_no, "port",
+                                        &channel, 1));
     atomic_store(&churn->pids[port_no], pid);
 }
 

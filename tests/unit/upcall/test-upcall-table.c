@@ -72,8 +72,8 @@ port_number_beyond_the_kernels_is_refused(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(ports); i++) {
         struct upcall_channel *channel = create_channel();
 
-        assert_int_equal(upcall_table_add(f->table, ports[i], "x", channel),
-                         EINVAL);
+        assert_int_equal(upcall_table_add_queues(f->table, ports[i], "x",
+                                                 &channel, 1), EINVAL);
 
         /* The reference is still ours, and nothing changed. */
         upcall_channel_unref(channel);

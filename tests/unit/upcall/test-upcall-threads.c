@@ -88,7 +88,8 @@ add_port(struct fixture *f, uint32_t port_no)
     struct upcall_channel *channel;
 
     assert_int_equal(upcall_channel_create(&channel), 0);
-    assert_int_equal(upcall_table_add(f->table, port_no, "port", channel), 0);
+    assert_int_equal(upcall_table_add_queues(f->table, port_no, "port",
+                                             &channel, 1), 0);
 }
 
 static void
@@ -207,7 +208,8 @@ port_added_while_handlers_sleep_wakes_them_if_it_has_upcalls(void **state)
     wait_asleep(f);
     assert_int_equal(upcall_channel_create(&channel), 0);
     unit_send_upcall(f->sender, channel->pid, 1);
-    assert_int_equal(upcall_table_add(f->table, 1, "port", channel), 0);
+    assert_int_equal(upcall_table_add_queues(f->table, 1, "port", &channel, 1),
+                     0);
     wait_processed(f, 1);
 
     /* And for those that come later. */
