@@ -35,9 +35,7 @@ lib_libkdp_a_SOURCES += \
 	lib/offload/offload-report.c \
 	lib/offload/offload-show.c \
 	lib/offload/offload-step.c \
-	lib/offload/offload-step.h \
 	lib/offload/offload-thread.c \
-	lib/offload/offload-thread.h \
 	lib/offload/offload-waiter.c \
 	lib/offload/offload-waiter.h \
 	lib/offload/offload.h

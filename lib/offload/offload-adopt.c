@@ -9,7 +9,6 @@
 
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
-#include "offload/offload-step.h"
 #include "openvswitch/vlog.h"
 #include "util.h"
 

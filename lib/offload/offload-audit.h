@@ -20,7 +20,7 @@
  *                                                   being deleted
  *
  * The thread of such a flow tries to delete the rule until that succeeds
- * (offload-step.h).
+ * (offload-step.c).
  *
  * Races
  * -----

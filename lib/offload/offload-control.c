@@ -11,7 +11,6 @@
 #include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 #include "offload/offload-reader.h"
-#include "offload/offload-thread.h"
 #include "offload/offload-waiter.h"
 #include "util.h"
 

@@ -100,4 +100,17 @@ offload_tc_operate(struct offload *offload, struct offload_copy_op *op)
     offload->backend.operate(offload->backend.aux, &op, 1);
 }
 
+/* Takes steps with 'n' flows, in tc or in the kernel, until copies and target
+ * agree (the table in offload.h).  Several threads at a time; for a flow only
+ * its own thread.  In offload-step.c. */
+void offload_step_flows(struct offload *, struct offload_flow *flows[],
+                        size_t n);
+
+/* The threads (offload-thread.c).  _create() prepares; _set() starts and ends
+ * threads, with config_mutex; _destroy() ends them all.  _create() and
+ * _destroy(): when no call on the engine is in progress. */
+void offload_threads_create(struct offload *);
+void offload_threads_set(struct offload *, unsigned int n);
+void offload_threads_destroy(struct offload *);
+
 #endif /* lib/offload/offload-engine.h */

@@ -9,7 +9,7 @@
  * Decides whether a flow is offered to tc, and what happens when tc refuses
  * it, when its rule vanishes, or when it has to return to the kernel.  Sets
  * the flow's target, gives the flow to its thread, stores why it is not in tc,
- * and accounts for each request.  offload-step.h says what the thread then
+ * and accounts for each request.  offload-step.c says what the thread then
  * does.
  *
  * A request is counted as enqueued when it is made, and ends in exactly one

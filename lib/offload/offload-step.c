@@ -8,12 +8,11 @@
  * queue. */
 
 #include <config.h>
-#include "offload/offload-step.h"
+#include "offload/offload-engine.h"
 
 #include <errno.h>
 #include <limits.h>
 
-#include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
 #include "openvswitch/vlog.h"
 #include "ovs-rcu.h"

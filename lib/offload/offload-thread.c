@@ -1,15 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+/* Offload threads
+ * ===============
+ *
+ * Each thread serves the queue with its number (offload-queue.h), and sleeps
+ * when that is empty.
+ *
+ * A thread sorts the items of its queue into two lists, and first handles what
+ * is urgent: flows in tc that are to be deleted or changed, flows without
+ * copies whose rules vanished, and ports.  The rest are offers of flows that
+ * are in the kernel.  The threads that put items into the queue mark the
+ * urgent ones, so that sorting takes no lock.  A waiting offer does not become
+ * urgent: the flow stays in the kernel, and out of tc, until its thread takes
+ * the first step.
+ *
+ * Sorting keeps the order of requests on one flow.  A flow is in at most one
+ * list.  A flow in the backlog is not in tc, so that its deletion does not
+ * need the thread.  A flow that comes while another one with the same ufid is
+ * being deleted from tc is in the kernel, thus not urgent, or is deleted
+ * itself, with nothing left to do.
+ *
+ * A thread that ends hands over the content of its queue in order, so that
+ * requests on one flow stay in order. */
+
 #include <config.h>
-#include "offload/offload-thread.h"
+#include "offload/offload-engine.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 #include "offload/offload-adopt.h"
-#include "offload/offload-engine.h"
 #include "offload/offload-placement.h"
-#include "offload/offload-step.h"
 #include "offload/offload-waiter.h"
 #include "ovs-rcu.h"
 #include "timeval.h"
