@@ -90,7 +90,7 @@ struct kdp_datapath {
     struct takeover_ports *takeover_ports;      /* takeover-ports.h. */
     ATOMIC(struct kdp_flow_engine *) engine;    /* flow-engine.h. */
     struct kdp_flow_offload *offload;   /* flow-offload.h. */
-    struct kdp_flow_meters *meters;     /* flow-meters.h. */
+    struct kdp_flow_meters *meters;     /* flow-offload.c. */
 
     struct ovs_list list_node;      /* datapaths.c. */
     int refcount;                   /* datapaths.c. */

@@ -387,7 +387,7 @@ dpif_kdp_flow_flush(struct dpif *dpif)
         && takeover_refuses_flush(dpif_kdp_cast(dpif)->dp)) {
         return 0;
     }
-    return (engine ? kdp_flow_flush(engine)
+    return (engine ? offload_flush(engine->offload)
             : inner->dpif_class->flow_flush(inner));
 }
 

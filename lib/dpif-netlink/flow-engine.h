@@ -18,8 +18,7 @@
  *      flow-operate.h  operations on flows, and the kernel side
  *      flow-dump.h     dumps of flows
  *      flow-ports.h    the ports of the engine
- *      flow-meters.h   meters that flows name
- *      flow-offload.h  life cycle and settings
+ *      flow-offload.h  life cycle and settings; meters that flows name
  *      show.h          commands
  *      flow-api.h      questions of devices about datapaths
  *

@@ -409,9 +409,3 @@ kdp_flow_learn(struct kdp_flow_engine *engine, const ovs_u128 *ufid)
 {
     offload_learn(engine->offload, ufid, get_from_kernel, engine);
 }
-
-int
-kdp_flow_flush(struct kdp_flow_engine *engine)
-{
-    return offload_flush(engine->offload);
-}

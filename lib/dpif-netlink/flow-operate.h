@@ -31,9 +31,6 @@ struct kdp_flow_engine;
 void kdp_flow_operate(struct kdp_flow_engine *, struct dpif_op **ops,
                       size_t n);
 
-/* Deletes all flows.  Returns 0 or a positive errno value. */
-int kdp_flow_flush(struct kdp_flow_engine *);
-
 /* Makes the engine take over flow 'ufid', which the kernel has and the engine
  * does not know. */
 void kdp_flow_learn(struct kdp_flow_engine *, const ovs_u128 *ufid);

@@ -537,7 +537,7 @@ static void
 flush(struct kdp_datapath *dp)
 {
     struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
-    int error = (engine ? kdp_flow_flush(engine)
+    int error = (engine ? offload_flush(engine->offload)
                  : dp->inner->dpif_class->flow_flush(dp->inner));
 
     if (error) {

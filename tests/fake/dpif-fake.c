@@ -409,7 +409,7 @@ unit_dpif_uninit(struct unit_dpif *u)
                    || !offload_get_flow_info(u->engine->offload,
                                              &u->slots[i]->desc->ufid, &info));
     }
-    unit_check(!kdp_flow_flush(u->engine));
+    unit_check(!offload_flush(u->engine->offload));
     unit_check(!unit_dpif_count(u));
     unit_dpif_settle(u);
     unit_check(!unit_tc_count());

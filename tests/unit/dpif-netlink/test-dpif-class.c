@@ -361,7 +361,7 @@ revalidators_do_not_see_chains_of_a_previous_run(void **state)
     kdp_flow_engine_set(&u->dp, NULL);
     check_chains(u);
     kdp_flow_engine_set(&u->dp, engine);
-    assert_int_equal(kdp_flow_flush(engine), 0);
+    assert_int_equal(offload_flush(engine->offload), 0);
 }
 
 static void
@@ -373,7 +373,7 @@ nor_do_they_with_offload(void **state)
     /* None was offered to tc. */
     unit_dpif_settle(u);
     assert_true(unit_dpif_has(u, 2));
-    assert_int_equal(kdp_flow_flush(u->engine), 0);
+    assert_int_equal(offload_flush(u->engine->offload), 0);
 }
 
 /* What was lost before the datapath was ours does not count. */

@@ -172,7 +172,7 @@ teardown(void **state)
 
     unit_clock_run();
     takeover_destroy(&u->dp);
-    assert_int_equal(kdp_flow_flush(u->engine), 0);
+    assert_int_equal(offload_flush(u->engine->offload), 0);
     return unit_dpif_teardown(state);
 }
 
@@ -678,7 +678,7 @@ ids_begin_again_if_they_cannot_rise(void **state)
     assert_int_equal(unit_dpif_count(u), 3);
     takeover_cancel(&u->dp);
     assert_null(kdp_datapath_chains(&u->dp));
-    assert_int_equal(kdp_flow_flush(u->engine), 0);
+    assert_int_equal(offload_flush(u->engine->offload), 0);
 
     leave_chain(u, UPCALL_RECIRC_RANGE);
     takeover_begin(&u->dp);
@@ -726,7 +726,7 @@ bridge_that_is_made_again_sees_chains_again(void **state)
             leave_chain(u, 2000);
         }
         if (unit_dpif_count(u) < 3) {
-            kdp_flow_flush(u->engine);
+            offload_flush(u->engine->offload);
             leave_chain(u, 2000);
         }
     }
