@@ -139,6 +139,37 @@ upcall_delay_look(struct upcall_delay *delay, uint64_t now,
     return delay->keep;
 }
 
+void
+upcall_delay_served(struct upcall_delay *delay, unsigned int n)
+{
+    delay->served += n;
+    delay->turn_served += n;
+}
+
+void
+upcall_delay_spent(struct upcall_delay *delay)
+{
+    delay->granted -= delay->turn_quantum;
+    delay->granted += delay->turn_served;
+    delay->turn_quantum = delay->turn_served;
+}
+
+void
+upcall_delay_empty(struct upcall_delay *delay)
+{
+    if (!delay->keep) {
+        delay->since = 0;
+    }
+    delay->shedding = false;
+}
+
+unsigned int
+upcall_delay_shed(struct upcall_delay *delay, unsigned int queued)
+{
+    delay->shedding = delay->shedding && queued > delay->keep;
+    return delay->shedding ? queued - delay->keep : 0;
+}
+
 /* Updates the mean memory of an upcall with 'n' upcalls that took 'bytes'. */
 static void
 learn(struct upcall_channel *channel, unsigned int n, int64_t bytes)

@@ -162,41 +162,19 @@ unsigned int upcall_delay_look(struct upcall_delay *delay, uint64_t now,
                                unsigned int quantum, uint64_t target);
 
 /* Says that 'n' upcalls were handed out. */
-static inline void
-upcall_delay_served(struct upcall_delay *delay, unsigned int n)
-{
-    delay->served += n;
-    delay->turn_served += n;
-}
+void upcall_delay_served(struct upcall_delay *delay, unsigned int n);
 
 /* Says that the turn is used up.  With large upcalls, the turn had fewer
  * upcalls than its quantum. */
-static inline void
-upcall_delay_spent(struct upcall_delay *delay)
-{
-    delay->granted -= delay->turn_quantum;
-    delay->granted += delay->turn_served;
-    delay->turn_quantum = delay->turn_served;
-}
+void upcall_delay_spent(struct upcall_delay *delay);
 
 /* Says that nothing waits at the moment. */
-static inline void
-upcall_delay_empty(struct upcall_delay *delay)
-{
-    if (!delay->keep) {
-        delay->since = 0;
-    }
-    delay->shedding = false;
-}
+void upcall_delay_empty(struct upcall_delay *delay);
 
 /* Returns how many of the oldest upcalls to shed at the start of a turn when
  * 'queued' wait. */
-static inline unsigned int
-upcall_delay_shed(struct upcall_delay *delay, unsigned int queued)
-{
-    delay->shedding = delay->shedding && queued > delay->keep;
-    return delay->shedding ? queued - delay->keep : 0;
-}
+unsigned int upcall_delay_shed(struct upcall_delay *delay,
+                               unsigned int queued);
 
 /* Begins a turn of 'channel' that follows another turn of the same backlog, at
  * time 'now', in microseconds, when the channel has got its quantum of
