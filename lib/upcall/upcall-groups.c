@@ -151,27 +151,6 @@ upcall_groups_home(const struct upcall_groups *groups,
     return groups->scheds[channel->serial % groups->n];
 }
 
-int
-upcall_groups_add(struct upcall_groups *groups,
-                  const struct upcall_channel *channel)
-{
-    return upcall_sched_add(upcall_groups_home(groups, channel), channel);
-}
-
-void
-upcall_groups_del(struct upcall_groups *groups,
-                  const struct upcall_channel *channel)
-{
-    upcall_sched_del(upcall_groups_home(groups, channel), channel);
-}
-
-void
-upcall_groups_arm(struct upcall_groups *groups,
-                  const struct upcall_channel *channel)
-{
-    upcall_sched_arm(upcall_groups_home(groups, channel), channel);
-}
-
 void
 upcall_groups_retire(struct upcall_groups *groups,
                      void (*release)(struct upcall_channel *, void *aux),

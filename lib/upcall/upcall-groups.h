@@ -118,15 +118,12 @@ uint32_t upcall_groups_of_handler(const struct upcall_groups *,
 uint32_t upcall_groups_n_handlers(const struct upcall_groups *,
                                   uint32_t group);
 
-/* The scheduler of the home of 'channel'. */
+/* The scheduler of the home of 'channel', with which the channel is registered
+ * and armed. */
 struct upcall_sched *upcall_groups_home(const struct upcall_groups *,
                                         const struct upcall_channel *);
 
-/* Like the functions in upcall-sched.h: _add(), _del() and _arm() at the
- * channel's home, _retire() for all groups. */
-int upcall_groups_add(struct upcall_groups *, const struct upcall_channel *);
-void upcall_groups_del(struct upcall_groups *, const struct upcall_channel *);
-void upcall_groups_arm(struct upcall_groups *, const struct upcall_channel *);
+/* Like upcall_sched_retire(), for all groups. */
 void upcall_groups_retire(struct upcall_groups *,
                           void (*release)(struct upcall_channel *, void *aux),
                           void *aux);

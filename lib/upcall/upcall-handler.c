@@ -162,7 +162,8 @@ upcall_handler_release(struct upcall_handler *handler,
     if (!upcall_channel_is_dead(channel)) {
         channel->armed_at = upcall_now_usec();
         upcall_channel_release(channel, handler->token);
-        upcall_groups_arm(handler->groups, channel);
+        upcall_sched_arm(upcall_groups_home(handler->groups, channel),
+                         channel);
         upcall_ports_rearm(handler->table, channel, handler->generation);
         if (upcall_channel_is_retired(channel)) {
             /* The queues that replace the channel may have waited for this. */

@@ -262,7 +262,7 @@ unhold(struct upcall_table *table, struct upcall_channel *channel)
 
     /* A handler may have ignored an event of the channel before. */
     if (table->groups) {
-        upcall_groups_arm(table->groups, channel);
+        upcall_sched_arm(upcall_groups_home(table->groups, channel), channel);
     }
 }
 
@@ -416,7 +416,7 @@ del_channel(struct upcall_table *table, uint32_t slot,
     upcall_store_remove(channel->pid);
     atomic_store_relaxed(&channel->dead, true);
     if (table->groups) {
-        upcall_groups_del(table->groups, channel);
+        upcall_sched_del(upcall_groups_home(table->groups, channel), channel);
     }
     table->n_channels--;
     table->n_port_channels -= slot < UPCALL_MAX_PORTS;
@@ -454,11 +454,15 @@ register_channels(struct upcall_table *table,
     OVS_REQUIRES(table->mutex)
 {
     for (size_t i = 0; table->groups && i < n; i++) {
-        int error = upcall_groups_add(table->groups, channels[i]);
+        int error = upcall_sched_add(upcall_groups_home(table->groups,
+                                                        channels[i]),
+                                     channels[i]);
 
         if (error) {
             while (i-- > 0) {
-                upcall_groups_del(table->groups, channels[i]);
+                upcall_sched_del(upcall_groups_home(table->groups,
+                                                    channels[i]),
+                                 channels[i]);
             }
             return error;
         }
@@ -1083,7 +1087,8 @@ upcall_ports_register_all(struct upcall_table *table,
     uint32_t slot;
 
     UPCALL_PORTS_FOR_EACH (channel, slot, table) {
-        int error = upcall_groups_add(groups, channel);
+        int error = upcall_sched_add(upcall_groups_home(groups, channel),
+                                     channel);
 
         if (error) {
             VLOG_WARN_RL(&rl, "%s: adding the channel of port %s to the "
@@ -1146,7 +1151,8 @@ upcall_ports_rearm(struct upcall_table *table,
     if (current != generation) {
         ovs_mutex_lock(&table->mutex);
         if (table->groups) {
-            upcall_groups_arm(table->groups, channel);
+            upcall_sched_arm(upcall_groups_home(table->groups, channel),
+                             channel);
             upcall_ports_adopt(table, channel);
         }
         ovs_mutex_unlock(&table->mutex);
