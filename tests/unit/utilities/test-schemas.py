@@ -36,7 +36,6 @@ ADDED = {
 # What the schemas describe and these tests do not see: it needs an error, or
 # another module adds it.
 UNSEEN = {
-    "offload-show": {"why"},
     "link-table-show": {"error", "bridge_told", "bridge_not_told", "addresses",
                         "qdiscs", "devices", "routes", "rtnl_calls",
                         "rtnl_calls_us"},
