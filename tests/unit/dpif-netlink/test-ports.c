@@ -394,14 +394,21 @@ assert_shares(struct fixture *f)
                                                       UPCALL_PORT_SHARED));
 }
 
-/* Has the budget of sockets balanced, as once in a second. */
+/* Lets the budget of sockets be balanced if it is time to. */
+static void
+run_budget(struct fixture *f)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    socket_budget_run(&f->dp);
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+/* The same a second later, when it is. */
 static void
 balance(struct fixture *f)
 {
     unit_clock_advance(1000);
-    ovs_mutex_lock(&f->dp.mutex);
-    socket_budget_run(&f->dp);
-    ovs_mutex_unlock(&f->dp.mutex);
+    run_budget(f);
 }
 
 static void
@@ -495,6 +502,28 @@ balancing_ends_when_a_port_gets_no_socket(void **state)
     balance(f);
     assert_int_equal(upcall_table_n_shared(f->dp.upcalls), 0);
     assert_int_equal(kernel.n_set_pids, 3 + 3);
+}
+
+/* U2: not a second later. */
+static void
+smaller_budget_is_kept_at_once(void **state)
+{
+    struct fixture *f = *state;
+
+    add_many(f, 3, 0);
+    for (int i = 0; i < 3; i++) {
+        run_budget(f);
+        assert_int_equal(upcall_table_n_shared(f->dp.upcalls), 0);
+        set_budget(f, 1);
+        run_budget(f);
+        assert_int_equal(upcall_table_n_shared(f->dp.upcalls), 3);
+
+        /* The next comparison is in a second. */
+        set_budget(f, 100);
+        run_budget(f);
+        assert_int_equal(upcall_table_n_shared(f->dp.upcalls), 3);
+        balance(f);
+    }
 }
 
 /* Sockets of ports that had to share last until they are drained.  All of them
@@ -815,6 +844,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_port_raises_the_limit_on_open_files),
         TEST(a_port_shares_while_the_system_is_short_of_something),
         TEST(balancing_ends_when_a_port_gets_no_socket),
+        TEST(smaller_budget_is_kept_at_once),
         TEST(ports_change_places_within_the_budget),
         TEST(upcalls_of_a_new_port_wait_for_the_bridge),
         TEST(a_port_that_cannot_be_told_to_share_is_not_added),

@@ -178,7 +178,7 @@ driver_is_asked_why_it_skips_a_rule(void **state OVS_UNUSED)
         assert_int_equal(sent.tcm_handle, 77);
     }
     open_error = EMFILE;
-    kdp_tc_add_verbosely(&request, &is_sent, &why);
+    assert_int_equal(kdp_tc_add_verbosely(&request, &is_sent, &why), 0);
     assert_false(is_sent);
     assert_null(why);
     open_error = 0;

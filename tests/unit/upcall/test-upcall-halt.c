@@ -18,6 +18,9 @@
 /* No time passes for the thread that waits, or too much. */
 static bool times_out;
 
+/* Some thread has waited. */
+static atomic_bool waits;
+
 int __wrap_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *,
                                   const struct timespec *);
 
@@ -25,21 +28,29 @@ int
 __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
                               const struct timespec *until OVS_UNUSED)
 {
+    atomic_store(&waits, true);
     return times_out ? ETIMEDOUT : pthread_cond_wait(cond, mutex);
 }
 
 /* The batch has been processed. */
 static atomic_bool processed;
 
+static bool
+is_set(atomic_bool *flag)
+{
+    bool value;
+
+    atomic_read(flag, &value);
+    return value;
+}
+
 static void *
 halt(void *f_)
 {
     const struct fixture *f = f_;
-    bool done;
 
     upcall_table_halt(f->table);
-    atomic_read(&processed, &done);
-    unit_check(done);
+    unit_check(is_set(&processed));
     return NULL;
 }
 
@@ -51,6 +62,7 @@ halt_waits_for_batches_that_are_processed(void **state)
     pthread_t thread;
 
     atomic_store(&processed, false);
+    atomic_store(&waits, false);
     set_handlers(f, 2);
     add_port(f, 1);
     send_to(f, 1, 0);
@@ -58,6 +70,7 @@ halt_waits_for_batches_that_are_processed(void **state)
     assert_int_equal(pthread_create(&thread, NULL, halt, f), 0);
 
     /* The batch ends, and is processed after that. */
+    unit_wait_until(is_set(&waits));
     while (!upcall_table_recv(f->table, 0, &view)) {
         continue;
     }
@@ -143,15 +156,13 @@ halt_may_meet_a_handler_that_looks_for_upcalls(void **state)
 {
     struct fixture *f = *state;
     pthread_t thread;
-    bool done;
 
     set_handlers(f, 1);
     atomic_store(&processed, false);
     assert_int_equal(pthread_create(&thread, NULL, look_for_upcalls, f), 0);
     do {
         upcall_table_halt(f->table);
-        atomic_read(&processed, &done);
-    } while (!done);
+    } while (!is_set(&processed));
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
