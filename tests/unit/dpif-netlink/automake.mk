@@ -56,6 +56,7 @@ unit_fallback_wrap = \
 	-Wl,--wrap=ovs_datapath_set_features \
 	-Wl,--wrap=ovs_vport_get_pids \
 	-Wl,--wrap=ovs_vport_set_pids \
+	-Wl,--wrap=poll_timer_wait_until_at \
 	$(unit_clock_wrap) \
 	-Wl,--wrap=vport_table_expire \
 	-Wl,--wrap=vport_table_list \

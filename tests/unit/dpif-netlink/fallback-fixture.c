@@ -13,6 +13,7 @@
 #include "dpif-netlink/upcall-sync.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,8 +21,10 @@
 
 #include "nl/nl-mcast.h"
 #include "odp-netlink.h"
+#include "openvswitch/poll-loop.h"
 #include "openvswitch/vlog.h"
 #include "smap.h"
+#include "timeval.h"
 #include "harness/descriptors.h"
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
@@ -178,6 +181,29 @@ __wrap_ovs_datapath_get(struct ovs_genl *genl OVS_UNUSED,
     datapath->ifindex = UNIT_DP_IFINDEX;
     datapath->user_features = OVS_DP_F_DISPATCH_UPCALL_PER_CPU;
     return 0;
+}
+
+/* When the main loop runs again at the latest, in ms. */
+static long long int next_run = LLONG_MAX;
+
+void __wrap_poll_timer_wait_until_at(long long int, const char *);
+void
+__wrap_poll_timer_wait_until_at(long long int msec,
+                                const char *where OVS_UNUSED)
+{
+    next_run = MIN(next_run, msec);
+}
+
+bool
+wakes_within(struct fixture *f, long long int msec)
+{
+    next_run = LLONG_MAX;
+    dispatch_wait(&f->dp);
+
+    /* Forget what else was to wake it. */
+    poll_immediate_wake();
+    poll_block();
+    return next_run <= time_msec() + msec;
 }
 
 /* The log. */

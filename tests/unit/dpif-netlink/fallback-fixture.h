@@ -73,6 +73,9 @@ void set_config(struct fixture *f, const char *key, const char *value);
  * are to be revalidated. */
 bool turn(struct fixture *f);
 
+/* True if the main loop runs again within 'msec' ms, whatever happens. */
+bool wakes_within(struct fixture *f, long long int msec);
+
 /* The revalidators go through the flows until what was in hand is done. */
 void revalidators_run(struct fixture *f);
 

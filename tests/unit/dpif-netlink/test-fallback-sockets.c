@@ -333,12 +333,17 @@ socket_that_is_left_is_looked_at_ten_times_a_second(void **state)
             assert_int_equal(unit_view_seq(&view), f->seq);
         }
     }
+    assert_false(wakes_within(f, 99));
+    assert_true(wakes_within(f, 100));
     unit_clock_advance(99);
     dispatch_run(&f->dp);
     assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 3);
+    assert_false(wakes_within(f, 0));
+    assert_true(wakes_within(f, 1));
     unit_clock_advance(1);
     dispatch_run(&f->dp);
     assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 2);
+    assert_false(wakes_within(f, 100));
 }
 
 /* Upcalls of no port come on a socket that no port has. */

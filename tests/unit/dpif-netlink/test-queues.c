@@ -202,10 +202,14 @@ kernel_that_takes_no_others_keeps_those_it_knows(void **state)
     start(f);
     check_queues(f, 2);
     set_pid_error = ENOMEM;
+    assert_false(wakes_within(f, 500));
     set_config(f, "upcall-port-queues", "4");
+    assert_true(wakes_within(f, 0));
     check_queues(f, 2);
+    assert_true(wakes_within(f, 100));
     set_pid_error = 0;
     check_queues(f, 4);
+    assert_false(wakes_within(f, 500));
 }
 
 static void
