@@ -24,6 +24,7 @@
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "openvswitch/ofpbuf.h"
+#include "openvswitch/poll-loop.h"
 #include "netlink.h"
 #include "ovs-features.h"
 #include "ovs/compat-dpif.h"
@@ -455,6 +456,21 @@ upcall_is_passed_on_whole(void **state)
     ofpbuf_uninit(&key);
 }
 
+/* The bridge asks for changes of ports once before it waits for them. */
+static void
+bridge_does_not_wait_before_it_has_asked(void **state)
+{
+    struct unit_dpif *u = *state;
+    struct dpif_kdp dpif = {
+        .dpif = { .dpif_class = registered },
+        .dp = &u->dp,
+    };
+
+    registered->port_poll_wait(&dpif.dpif);
+    poll_block();
+    assert_null(dpif.poller);
+}
+
 /* Asserts that an upcall with 'key' has a packet of type 'type', which begins
  * with Ethernet or with layer 3. */
 static void
@@ -652,6 +668,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(lost_upcalls_are_told),
         TEST(upcall_is_passed_on_whole),
         TEST(packet_has_the_type_of_its_key),
+        TEST(bridge_does_not_wait_before_it_has_asked),
         TEST(bridge_that_starts_keeps_flows_a_command_does_not),
         TEST(bridge_in_the_shadow_changes_nothing),
         TEST(flows_stay_when_the_daemon_ends),
