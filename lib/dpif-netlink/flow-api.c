@@ -135,8 +135,8 @@ struct question {
     struct netdev_kdp_upcalls *answer;
 };
 
-/* Finds a device by its port's name in the table of ports, without a request to
- * the kernel in steady state. */
+/* Finds a device by its port's name in the table of ports, without a request
+ * to the kernel in steady state. */
 static void
 ask_datapath(struct kdp_datapath *dp, void *question_)
 {

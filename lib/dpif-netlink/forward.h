@@ -3,10 +3,10 @@
 #ifndef KDP_DPIF_NETLINK_FORWARD_H
 #define KDP_DPIF_NETLINK_FORWARD_H 1
 
-/* A dpif of our class, for files that implement functions of the class; and the
- * functions that change nothing: each calls the function of the same name of
- * the inner dpif.  Only get_stats() adds the flows in tc to the kernel's flows,
- * for versions of Open vSwitch that do not.
+/* A dpif of our class, for files that implement functions of the class; and
+ * the functions that change nothing: each calls the function of the same name
+ * of the inner dpif.  Only get_stats() adds the flows in tc to the kernel's
+ * flows, for versions of Open vSwitch that do not.
  *
  * Thread safety and failure: like the inner dpif. */
 

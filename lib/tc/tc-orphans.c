@@ -46,7 +46,7 @@ static struct hmapx former OVS_GUARDED_BY(mutex)
 
 static struct kdp_tc_orphans_info info OVS_GUARDED_BY(mutex);
 static const char *type OVS_GUARDED_BY(mutex);
-static unsigned int flags OVS_GUARDED_BY(mutex);        /* For the next pass. */
+static unsigned int flags OVS_GUARDED_BY(mutex);       /* For the next pass. */
 static bool again OVS_GUARDED_BY(mutex);        /* One more pass is wanted. */
 static bool stopping OVS_GUARDED_BY(mutex);
 static bool finishing OVS_GUARDED_BY(mutex);    /* No retries. */

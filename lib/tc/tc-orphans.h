@@ -7,13 +7,14 @@
  * ================
  *
  * A rule forwards packets as long as its device exists, whether or not the
- * device is still a port.  The offload engine looks at the devices of its ports
- * only.  So if a port goes from the database while no daemon runs, its rules
- * stay: the packets of what was a VM's device go on to the ports of others.
+ * device is still a port.  The offload engine looks at the devices of its
+ * ports only.  So if a port goes from the database while no daemon runs, its
+ * rules stay: the packets of what was a VM's device go on to the ports of
+ * others.
  *
- * A pass goes through all places for rules that the kernel has: the ingress and
- * the egress of devices, and the blocks that devices share.  It deletes each
- * rule of a previous run ("orphan") that is not in the place of a port:
+ * A pass goes through all places for rules that the kernel has: the ingress
+ * and the egress of devices, and the blocks that devices share.  It deletes
+ * each rule of a previous run ("orphan") that is not in the place of a port:
  *
  *      place            rules that the pass deletes
  *      ---------------  --------------------------------------------------
@@ -43,8 +44,8 @@
  * -----
  *
  * A pass knows the ports as they were at its start.  A device that becomes a
- * port during the pass has to be spared before the engine adds or adopts a rule
- * there: see kdp_tc_orphans_spare().
+ * port during the pass has to be spared before the engine adds or adopts a
+ * rule there: see kdp_tc_orphans_spare().
  *
  * A list of queueing disciplines may miss a device if another one goes while
  * the kernel makes the list.  A daemon whose bridges have ports makes two
@@ -92,8 +93,8 @@ bool kdp_tc_orphans_last_ended(void);
  * list all of them.  Takes the RTNL lock. */
 bool kdp_tc_orphans_may_unbind(uint32_t block_id);
 
-/* Says that device 'ifindex' was a port of a previous run, which the bridge has
- * deleted. */
+/* Says that device 'ifindex' was a port of a previous run, which the bridge
+ * has deleted. */
 void kdp_tc_orphans_was_port(int ifindex);
 
 /* Says that rules on device 'ifindex', or in its block if it is a bond, belong

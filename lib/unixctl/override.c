@@ -12,10 +12,10 @@
 struct unixctl_override {
     const char *usage;
     int min_args, max_args;
-    unixctl_cb_func *cb;        /* NULL if the command stays as it is, and... */
+    unixctl_cb_func *cb;        /* NULL if the command stays as it is. */
     void *aux;
-    void (*before)(void);       /* ...these are called around it. */
-    void (*after)(void);
+    void (*before)(void);       /* Called before the command, */
+    void (*after)(void);        /* and after it. */
 
     /* What Open vSwitch registered, NULL until then. */
     unixctl_cb_func *stock_cb;

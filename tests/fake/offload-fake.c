@@ -443,8 +443,9 @@ fake_list_all(void *side_, offload_is_known_cb *is_known, offload_list_cb *cb,
 }
 
 static bool
-fake_take(void *side OVS_UNUSED, struct offload_rule *rule, const void *listed_,
-          struct offload_stats *stats, enum offload_hw *hw)
+fake_take(void *side OVS_UNUSED, struct offload_rule *rule,
+          const void *listed_, struct offload_stats *stats,
+          enum offload_hw *hw)
 {
     const struct listed *listed = listed_;
 

@@ -78,8 +78,8 @@ unit_tc_set_policer(uint64_t n_packets, bool cookie)
 
 /* From a rule to a message. */
 
-/* Puts what an action has counted.  As in the kernel, 'basic' includes what the
- * card has counted. */
+/* Puts what an action has counted.  As in the kernel, 'basic' includes what
+ * the card has counted. */
 static void
 put_stats(struct ofpbuf *msg, const struct gnet_stats_basic *basic)
     OVS_REQUIRES(unit_tc_mutex)

@@ -70,8 +70,8 @@ check_link(const struct link_view *view, const char *buf, size_t size)
     }
 }
 
-/* Answers about routes have a parser of their own, which is told that all bytes
- * are there. */
+/* Answers about routes have a parser of their own, which is told that all
+ * bytes are there. */
 static bool
 parse_route(const char *buf, size_t size)
 {

@@ -150,9 +150,9 @@ static long generic_drops(int fd, const struct sockaddr_nl *addr __maybe_unused,
 	       protocol == NETLINK_GENERIC ? ks_drops(fd) : 0;
 }
 
-/* Packets that the daemon has sent.  A veth counts a packet as dropped, and not
- * as sent, when the backlog of the processor is full that its peer receives
- * on: the guest may be too busy to empty that. */
+/* Packets that the daemon has sent.  A veth counts a packet as dropped, and
+ * not as sent, when the backlog of the processor is full that its peer
+ * receives on: the guest may be too busy to empty that. */
 static long packets_out(void)
 {
 	return device_count("ks-out", "tx_packets") +

@@ -143,8 +143,8 @@ __wrap_ovs_vport_set_pids(struct ovs_genl *genl OVS_UNUSED,
     return set_pid_error;
 }
 
-int __wrap_ovs_vport_get_pids(struct ovs_genl *, int, uint32_t, uint32_t pids[],
-                              size_t max, size_t *n);
+int __wrap_ovs_vport_get_pids(struct ovs_genl *, int, uint32_t,
+                              uint32_t pids[], size_t max, size_t *n);
 int
 __wrap_ovs_vport_get_pids(struct ovs_genl *genl OVS_UNUSED,
                           int dp_ifindex OVS_UNUSED, uint32_t port_no,

@@ -271,8 +271,8 @@ bridge_that_starts_keeps_flows_a_command_does_not(void **state)
     destroy_parts(u);
 }
 
-/* R5: revalidators do not see the flows of chains of a previous run, and see no
- * actions that lead to one. */
+/* R5: revalidators do not see the flows of chains of a previous run, and see
+ * no actions that lead to one. */
 
 static size_t n_disguised;
 
@@ -410,8 +410,8 @@ __wrap_upcall_table_recv(struct upcall_table *table OVS_UNUSED,
     return 0;
 }
 
-/* The port id of its socket among it, from the version on that tells the kernel
- * again, which sends what recirculates to the socket of that id. */
+/* The port id of its socket among it, from the version on that tells the
+ * kernel again, which sends what recirculates to the socket of that id. */
 static void
 upcall_is_passed_on_whole(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* R5: what revalidators see of recirculation chains of a previous run, and when
- * nothing leads to them any more. */
+/* R5: what revalidators see of recirculation chains of a previous run, and
+ * when nothing leads to them any more. */
 
 #include <config.h>
 #include "dpif-netlink/flow-chains.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Which flows of a previous run must not stay (R3), and which chains may (R5). */
+/* Which flows of a previous run must not stay (R3), and which chains may
+ * (R5). */
 
 #include <config.h>
 #include "dpif-netlink/flow-stale.h"

@@ -175,7 +175,8 @@ kernel_that_takes_fewer_gets_fewer(void **state)
     check_queues(f, count_total_cores());
     log = read_log();
     assert_non_null(strstr(log, "system@dp: the kernel does not take 64 "
-                           "sockets for the upcalls of one port; ports have "));
+                           "sockets for the upcalls of one port; ports "
+                           "have "));
     free(log);
 
     kernel.max_pids = 1;

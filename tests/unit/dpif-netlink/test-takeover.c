@@ -829,8 +829,8 @@ hold_teardown(void **state)
     return teardown(state);
 }
 
-/* Waits until the bridge was asked for its rules, which is after all that comes
- * before that. */
+/* Waits until the bridge was asked for its rules, which is after all that
+ * comes before that. */
 static void
 run_until_held(struct unit_dpif *u)
 {

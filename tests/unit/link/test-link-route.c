@@ -122,8 +122,8 @@ address(const char *text)
     return ip6;
 }
 
-/* Asserts that the way to 'dst' is "INDEX via GATEWAY src SOURCE", with "-" for
- * what there is not, or "error". */
+/* Asserts that the way to 'dst' is "INDEX via GATEWAY src SOURCE", with "-"
+ * for what there is not, or "error". */
 static void
 assert_way__(struct fixture *f, uint32_t mark, const char *dst,
              const char *src, const char *expected)

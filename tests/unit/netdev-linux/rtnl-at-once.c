@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Carries out jobs of the thread that waits for the RTNL lock in the thread that
- * adds them, for tests of what they are for. */
+/* Carries out jobs of the thread that waits for the RTNL lock in the thread
+ * that adds them, for tests of what they are for. */
 
 #include <config.h>
 #include "netdev-linux/rtnl-worker.h"

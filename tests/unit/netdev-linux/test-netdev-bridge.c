@@ -209,8 +209,8 @@ turn(void)
     poll_block();
 }
 
-/* True if tunnels were told to look again since '*seq', and 10.9.9.9 is reached
- * through device 'expected', or not if that is empty. */
+/* True if tunnels were told to look again since '*seq', and 10.9.9.9 is
+ * reached through device 'expected', or not if that is empty. */
 static bool
 routed_to(const char *expected, uint64_t *seq)
 {

@@ -34,7 +34,8 @@
 #include "util.h"
 
 /* What a driver says that does not know the speed.  Open vSwitch shifts half
- * of it as a signed number, which the undefined behaviour sanitizer reports. */
+ * of it as a signed number, which the undefined behaviour sanitizer
+ * reports. */
 #ifdef __SANITIZE_ADDRESS__
 #define NO_SPEED 0
 #else

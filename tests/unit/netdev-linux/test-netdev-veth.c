@@ -15,9 +15,9 @@
 #include "smap.h"
 #include "unit/netdev-linux/netdev-fault-fixture.h"
 
-/* Requests for the driver of a device, when that of another is known: where the
- * peer is shown, one for the driver and three for the peer, which is a figure
- * among the statistics of the driver. */
+/* Requests for the driver of a device, when that of another is known: where
+ * the peer is shown, one for the driver and three for the peer, which is a
+ * figure among the statistics of the driver. */
 #define N_DRIVER (OVS_HAVE_PEER_IFINDEX ? 4 : 0)
 
 struct answers {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Invariant L8: the main thread does not wait for the RTNL lock when a link has
- * come or changed. */
+/* Invariant L8: the main thread does not wait for the RTNL lock when a link
+ * has come or changed. */
 
 #include <config.h>
 #include "netdev-linux/rtnl-worker.h"
@@ -127,8 +127,8 @@ teardown_worker(void **state)
     return 0;
 }
 
-/* The link goes down and up while another process holds the lock.  Returns when
- * a question waits for it. */
+/* The link goes down and up while another process holds the lock.  Returns
+ * when a question waits for it. */
 static void
 flap_while_lock_is_held(struct netdev *netdev, uint32_t new_speed)
 {

@@ -222,8 +222,8 @@ outdated_list_harms_nobody(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
-/* A flow of the same ufid waits until the orphan is gone, and has a rule of its
- * own then. */
+/* A flow of the same ufid waits until the orphan is gone, and has a rule of
+ * its own then. */
 static void
 flow_comes_after_the_orphan_of_its_ufid(void **state OVS_UNUSED)
 {

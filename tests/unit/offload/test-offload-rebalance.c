@@ -316,8 +316,8 @@ take_40_ms(void *aux OVS_UNUSED, bool tc, const struct offload_copy_op *op)
     return 0;
 }
 
-/* The changes of a ranking take half of the time until the next one: with 40 ms
- * for each change, two changes to a swap, 18 swaps in 3 s. */
+/* The changes of a ranking take half of the time until the next one: with 40
+ * ms for each change, two changes to a swap, 18 swaps in 3 s. */
 static void
 slow_card_changes_few_flows_at_a_time(void **state OVS_UNUSED)
 {

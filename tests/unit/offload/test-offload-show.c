@@ -88,8 +88,8 @@ text_has_threads_states_and_reasons(void **state OVS_UNUSED)
                            "again 6 (5 for long)\n"));
     assert_non_null(strstr(ds_cstr(&s), "  not supported                     "
                            "            7      3  ufid:11223344-5566-7788-"
-                           "99aa-bbccddeeff00 (Operation not supported): card: "
-                           "no more than one VLAN tag\n"));
+                           "99aa-bbccddeeff00 (Operation not supported): "
+                           "card: no more than one VLAN tag\n"));
     assert_null(strstr(ds_cstr(&s), "ended"));
     info.threads[1].running = false;
     ds_clear(&s);

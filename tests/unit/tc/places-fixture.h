@@ -4,8 +4,8 @@
 #define UNIT_TC_PLACES_FIXTURE_H 1
 
 /* What the tests of lists of all places for rules share: three devices, and
- * rules on them.  The only port is device "lo".  The others exist for tc alone.
- * Programs wrap $(unit_tc_places_wrap). */
+ * rules on them.  The only port is device "lo".  The others exist for tc
+ * alone.  Programs wrap $(unit_tc_places_wrap). */
 
 #include <stdbool.h>
 #include <stdint.h>

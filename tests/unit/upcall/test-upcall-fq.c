@@ -261,8 +261,8 @@ begin_upcall(char *buf)
     return nlh;
 }
 
-/* An upcall of input port 'port_no', from a tunnel with 'id' if 'source' is not
- * null. */
+/* An upcall of input port 'port_no', from a tunnel with 'id' if 'source' is
+ * not null. */
 static struct upcall_sender_key
 key_of(uint32_t port_no, const void *source, size_t source_len, uint64_t id,
        bool by_port)

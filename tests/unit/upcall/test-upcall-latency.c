@@ -125,9 +125,9 @@ flood_waits_in_its_socket(void **state)
     truth_destroy(truth);
 }
 
-/* Upcalls of a quiet port come while the only handler works on those of another
- * one, each at another moment of the batch: all moments alike, in an order that
- * has nothing to do with that of the estimate. */
+/* Upcalls of a quiet port come while the only handler works on those of
+ * another one, each at another moment of the batch: all moments alike, in an
+ * order that has nothing to do with that of the estimate. */
 static void
 quiet_upcall_waits_for_the_end_of_a_batch(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* R3: upcalls of packets that a previous run had recirculated are dropped and
- * counted, and no others are.  R4: nor are those that waited on a socket of that
- * run, in their order. */
+ * counted, and no others are.  R4: nor are those that waited on a socket of
+ * that run, in their order. */
 
 #include <config.h>
 #include "upcall/upcall-channel.h"

@@ -174,7 +174,8 @@ budget_that_is_too_small_is_reported_once(void **state)
     add_port(f, 8);
     assert_true(was_logged("can take 1 MiB of kernel memory, with the "
                            "smallest receive buffers that are of use, and the "
-                           "budget is 1 MiB (other_config:upcall-buffer-max)"));
+                           "budget is 1 MiB "
+                           "(other_config:upcall-buffer-max)"));
     add_port(f, 9);
     assert_false(was_logged("WARN"));
 }

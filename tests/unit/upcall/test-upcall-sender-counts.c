@@ -174,8 +174,8 @@ rates_are_of_the_last_seconds(void **state)
     put(f, 1, 1);
     assert_int_equal(sender(f, 1).rate, 1);
 
-    /* 100 a second, after three seconds and after a minute.  A window may begin
-     * and end with an upcall. */
+    /* 100 a second, after three seconds and after a minute.  A window may
+     * begin and end with an upcall. */
     for (int i = 0; i < 600; i++) {
         f->now += SECOND / 10;
         put(f, 1, 10);

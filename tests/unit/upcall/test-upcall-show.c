@@ -263,8 +263,9 @@ text_tells_of_queues_on_request(void **state OVS_UNUSED)
     assert_non_null(strstr(ds_cstr(&s), "queue 9        4200000009-"));
     ds_clear(&s);
     upcall_show_port_text(&with, &port, &s);
-    assert_non_null(strstr(ds_cstr(&s), "4200000001, 1001 received, 1002 lost, "
-                           "1003 shed, 1004 bytes wait, p99 1007 us, "
+    assert_non_null(strstr(ds_cstr(&s), "4200000001, 1001 received, "
+                           "1002 lost, 1003 shed, 1004 bytes wait, "
+                           "p99 1007 us, "
                            "waits for those that it replaces\n"));
     assert_non_null(strstr(ds_cstr(&s), "p99 1107 us, replaced, in the run "
                            "queue\n"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* U3, U10: senders that share a channel get their share.  Handlers are played by one
- * thread, the kernel by numbers, and time is made up. */
+/* U3, U10: senders that share a channel get their share.  Handlers are played
+ * by one thread, the kernel by numbers, and time is made up. */
 
 #include <config.h>
 #include "upcall/upcall-sched.h"
