@@ -157,6 +157,15 @@ class MutantsTest(unittest.TestCase):
         self.assertIn("equivalent lib/a/a-add.c:11: statement the list", text)
         self.assertNotIn("-a_last = a;", text)
 
+    def test_listed_mutants_are_of_code_that_is_there(self):
+        with open(os.path.join(tap.SRCDIR, "tests/mutants/equivalent")) as file:
+            entries = [line.split("\t") for line in file
+                       if line.strip() and not line.startswith("#")]
+        self.assertTrue(entries)
+        for name, code, _ in entries:
+            with open(os.path.join(tap.SRCDIR, name)) as file:
+                self.assertIn(code, " ".join(file.read().split()), name)
+
     def test_a_test_that_fails_anyway_kills_nothing(self):
         self.write("tests/unit/a/test-a-add.c", "int a_add(int, int);\n"
                    "int main(void)\n{\n    return a_add(1, 2) != 0;\n}\n")
