@@ -14,6 +14,7 @@
 #include "openvswitch/ofpbuf.h"
 #include "ovs/compat-offload.h"
 #include "tc/tc-transact.h"
+#include "timeval.h"
 #include "util.h"
 
 int places_error;
@@ -68,6 +69,11 @@ places_reset(void)
     places_twice = false;
     places_meanwhile = NULL;
     next_rule = 1;
+
+    /* Open vSwitch's clock registers a command when it is first read.  The
+     * thread that makes passes opens the first device, which registers
+     * commands, too. */
+    time_msec();
 }
 
 void
