@@ -311,6 +311,19 @@ ring_that_fails_is_made_anew(void **state)
     }
 }
 
+/* Receives with io_uring from now on.  Returns the number of errors so far. */
+static uint64_t
+start_uring(struct fixture *f)
+{
+    uint64_t seq = 0;
+
+    bad_fd = -1;
+    assert_int_equal(upcall_table_set_engine(f->table, &upcall_engine_uring),
+                     0);
+    assert_int_equal(receive_all(f, &seq), 0);
+    return count_errors(f);
+}
+
 /* A wait may end without an error and without a completion. */
 static void
 wait_that_ends_early_is_no_failure(void **state)
@@ -318,11 +331,7 @@ wait_that_ends_early_is_no_failure(void **state)
     struct fixture *f = *state;
     uint64_t seq = 0, n_errors;
 
-    bad_fd = -1;
-    assert_int_equal(upcall_table_set_engine(f->table, &upcall_engine_uring),
-                     0);
-    assert_int_equal(receive_all(f, &seq), 0);
-    n_errors = count_errors(f);
+    n_errors = start_uring(f);
     unit_send_upcall(f->sender, f->pid, 1);
     unit_send_upcall(f->sender, f->pid, 2);
     unit_uring_fail(UNIT_URING_NOTHING, 1, 1000, EAGAIN);
@@ -340,11 +349,7 @@ wait_is_repeated_only_after_errors_that_pass(void **state)
     struct fixture *f = *state;
     uint64_t seq = 0, n_errors;
 
-    bad_fd = -1;
-    assert_int_equal(upcall_table_set_engine(f->table, &upcall_engine_uring),
-                     0);
-    assert_int_equal(receive_all(f, &seq), 0);
-    n_errors = count_errors(f);
+    n_errors = start_uring(f);
     for (size_t i = 0; i < ARRAY_SIZE(passing); i++) {
         unit_send_upcall(f->sender, f->pid, i + 1);
         unit_uring_fail(UNIT_URING_SUBMIT, 1, 5, passing[i]);
