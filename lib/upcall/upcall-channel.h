@@ -223,7 +223,7 @@ upcall_state_may_become(enum upcall_state from, enum upcall_state to)
     return allowed[from] & (1u << to);
 }
 
-/* What the policy that bounds the delay of upcalls knows of a channel
+/* State of the policy that bounds the delay of a channel's upcalls
  * (upcall-shed.h).  All zeros are a port without a backlog. */
 struct upcall_delay {
     uint64_t looked_at;         /* Last look, in microseconds, or 0. */
