@@ -89,6 +89,7 @@ make_stand_in () {
     {
         # shellcheck disable=SC2016 # The script expands these.
         echo '#!/bin/bash
+              [ "$1" != --version ] || exit
               arguments="$*"
               control=${arguments#*guest.control=}
               control=${control%% *}
@@ -318,6 +319,28 @@ for works in True, False:
 guest.os.access = lambda *_: False
 works = True
 assert not guest.kvm_works(top, "c")
+END
+    [ "$status" -eq 0 ]
+}
+
+# A QEMU before 8.1 emulates all CPUs of a new kernel in one thread.
+test_emulation_threads () {
+    mkdir "$out/bin3"
+    # shellcheck disable=SC2016 # The program expands it.
+    printf '#!/bin/sh\necho QEMU emulator version $VERSION\n' \
+        > "$out/bin3/qemu-system-x86_64"
+    chmod +x "$out/bin3/qemu-system-x86_64"
+    PATH=$out/bin3:$PATH run_python "" << 'END'
+for qemu, release, threads in (
+        ("7.2.22 (Debian 1:7.2)", "6.1.0-18-amd64", "multi"),
+        ("7.2.22", "6.12.95+deb12-amd64", "single"),
+        ("7.2.22", "7.2.13+deb14-amd64", "single"),
+        ("8.0.5", "6.12.0-amd64", "single"),
+        ("8.1.0", "6.12.0-amd64", "multi"),
+        ("10.0.2", "7.2.13+deb14-amd64", "multi")):
+    os.environ["VERSION"] = qemu
+    found = guest.emulation_threads(release)
+    assert found == threads, (qemu, release, found)
 END
     [ "$status" -eq 0 ]
 }
@@ -667,9 +690,9 @@ test_no_boot () {
 
 # The unpacked kernel comes first: a guest of many tests has to follow it.
 tests='kernel_that_is_not_installed shell
-       pass arguments logs environment files changed_files kvm time_limit
-       where_it_hangs silence share nics release allowed_report kernel_reports
-       slowness interrupt terminate sudden_death
+       pass arguments logs environment files changed_files kvm
+       emulation_threads time_limit where_it_hangs silence share nics release
+       allowed_report kernel_reports slowness interrupt terminate sudden_death
        crash killed_command command_then_shell reader_that_stops virtual_time usage
        missing_packages dead_qemu boot_once_more no_boot'
 
