@@ -804,7 +804,8 @@ test_other_pages () {
         && grep -q '</svg>' "$out/pages/links-lookups-lookup.svg" \
         && [ ! -e "$out/pages/links-lookups-dump.svg" ] \
         && grep -q 'Nanoseconds' "$out/pages/links-lookups.inc" \
-        && grep -q '</svg>' "$out/pages/links-dumps-dump.svg"
+        && grep -q '</svg>' "$out/pages/links-dumps-dump.svg" \
+        && grep -q 'pairs/s' "$out/pages/links-dumps.inc"
 }
 
 test_offload_dead_daemon () {

@@ -59,6 +59,9 @@ def tables(results):
         if results["summary"][what]:
             head, *rows = table(results)
             text += [title, rst_table(rows, head)]
+    if "churn" in results:
+        head, *rows = report.churn_table(results)
+        text.append(rst_table(rows, head))
     return text
 
 

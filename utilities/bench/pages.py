@@ -23,12 +23,12 @@ def literal(text):
     return f"``{text}``"
 
 
-def daemon_text(name, daemon):
+def daemon_text(name, daemon, with_flags):
     """Returns a sentence about one of the daemons."""
     text = f"``{name}`` is {daemon.get('version') or 'not known'}"
     if daemon.get("package"):
         text += f", package {literal(daemon['package'])}"
-    if daemon.get("flags"):
+    if with_flags and daemon.get("flags"):
         text += f", built with {literal(daemon['flags'])}"
     return text + "."
 
@@ -47,8 +47,11 @@ def provenance_text(entry):
         text += (", with the least and the largest value in parentheses where "
                  "they are more than 2 % apart")
     text += "."
-    for name, daemon in p.get("daemons", {}).items():
-        text += " " + daemon_text(name, daemon)
+    daemons = p.get("daemons", {})
+    # The same flags say nothing about a difference.
+    with_flags = len({daemon.get("flags") for daemon in daemons.values()}) > 1
+    for name, daemon in daemons.items():
+        text += " " + daemon_text(name, daemon, with_flags)
     for note in p.get("notes", []):
         text += " " + note
     return (f"{text}  To measure it again, with that commit::\n\n"

@@ -55,12 +55,19 @@ def tables(results):
         head, *rows = report.live_table(results)
         return [rst_table(rows, head)]
     rate = results["parameters"]["rate"]
-    head, *rows = report.start_table(results)
-    return [f"Packets of established flows that were lost, of {rate:,} a "
-            "second, with one flow and with 2,000:", lost_table(results),
-            "The same, when one daemon takes the place of the other, whatever "
-            "ended the first one:", change_table(results),
-            "A start:", rst_table(rows, head)]
+    text = []
+    if results["summary"].get("takeovers"):
+        head, *rows = report.takeover_table(results)
+        text.append(rst_table(rows, head))
+    if results["summary"]["lost"]:
+        text += [f"Packets of established flows that were lost, of {rate:,} a "
+                 "second, with one flow and with 2,000:", lost_table(results),
+                 "The same, when one daemon takes the place of the other, "
+                 "whatever ended the first one:", change_table(results)]
+    if results["summary"]["starts"]:
+        head, *rows = report.start_table(results)
+        text += ["A start:", rst_table(rows, head)]
+    return text
 
 
 def plots(plt, results, prefix):

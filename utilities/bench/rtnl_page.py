@@ -66,5 +66,7 @@ def tables(results):
 
 
 def plots(plt, results, prefix):
+    if len(results["parameters"]["ports"]) < 2:
+        return
     plot_counts(plt, results, prefix + "-counts.svg")
     plot_time(plt, results, prefix + "-time.svg")

@@ -2,6 +2,8 @@
 
 """The content of a page about results of bench-upcall."""
 
+import re
+
 import upcall_report as report
 from bench_plot import STYLES, rst_table, save
 from bench_results import POINTS
@@ -70,9 +72,16 @@ def plot_load(plt, results, path):
     save(plt, figure, path)
 
 
+# Figures that say under which conditions others hold, or repeat them.
+LEFT_OUT = {"rounds", "handler threads", "alone: min us", "alone: p50 us",
+            "each: mean of means us", "sent, not received or lost"}
+
+
 def tables(results):
     """Returns blocks of text."""
     head, *rows = report.table(results)
+    rows = [row for row in rows if row[0] not in LEFT_OUT and not re.search(
+        "offered|of sender|all lost|CPU us|sleeps|shown|empty", row[0])]
     return [rst_table(rows, ["figure", *head[1:]]), *report.remarks(results)]
 
 
