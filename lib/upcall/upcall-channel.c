@@ -28,7 +28,8 @@ static void upcall_channel_set_no_enobufs(struct upcall_channel *, int on);
 static void upcall_channel_get_meminfo(const struct upcall_channel *,
                                        uint32_t *drops, uint32_t *backlog);
 
-/* Creates a channel with socket 'sock'. */
+/* Creates a channel with socket 'sock'.  Members that are not mentioned begin
+ * as zeros. */
 static struct upcall_channel *
 create_channel(struct mnl_socket *sock)
 {
@@ -38,37 +39,15 @@ create_channel(struct mnl_socket *sock)
     channel->sock = sock;
     channel->pid = mnl_socket_get_portid(sock);
     atomic_init(&channel->rcvbuf, UPCALL_RCVBUF_MAX);
-    atomic_init(&channel->limited, false);
-    atomic_init(&channel->limited_drops, 0);
     channel->port_no = UPCALL_MAX_PORTS;    /* Until the channel is added. */
     atomic_add_relaxed(&next_serial, 1, &channel->serial);
     ovs_refcount_init(&channel->refcount);
-    atomic_init(&channel->dead, false);
-    atomic_init(&channel->retired, false);
-    ovsrcu_init(&channel->next, NULL);
     upcall_fq_init(&channel->fq);
-    atomic_init(&channel->ahead, 0);
-    atomic_init(&channel->purge, false);
     atomic_init(&channel->weight, 1);
-    atomic_init(&channel->owner, 0);
     channel->state = UPCALL_STATE_IDLE;
     upcall_turn_init(&channel->turn);
     upcall_age_init(&channel->age, upcall_now_usec());
-    atomic_init(&channel->last_reader, 0);
-    atomic_init(&channel->received, 0);
-    atomic_init(&channel->malformed, 0);
-    atomic_init(&channel->overruns, 0);
-    atomic_init(&channel->errors, 0);
-    atomic_init(&channel->shed, 0);
-    atomic_init(&channel->backlog_max, 0);
     latency_hist_init(&channel->latency);
-    atomic_init(&channel->received_base, 0);
-    atomic_init(&channel->malformed_base, 0);
-    atomic_init(&channel->overruns_base, 0);
-    atomic_init(&channel->errors_base, 0);
-    atomic_init(&channel->lost_base, 0);
-    atomic_init(&channel->shed_base, 0);
-    atomic_init(&channel->limited_base, 0);
     atomic_count_inc(&n_open);
     return channel;
 }

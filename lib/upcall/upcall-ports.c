@@ -120,21 +120,15 @@ upcall_table_create(const char *name, int dp_ifindex, uint16_t packet_family)
     table->packet_family = packet_family;
     ovs_mutex_init(&table->mutex);
     table->buffer_max = UPCALL_BUFFER_MAX;
-    atomic_init(&table->target_delay, 0);
-    atomic_init(&table->first_recirc_id, 0);
-    atomic_init(&table->generation, 0);
     table->slots = xcalloc(UPCALL_N_SLOTS, sizeof *table->slots);
     table->rates = xcalloc(UPCALL_N_SLOTS, sizeof *table->rates);
     table->pasts = xcalloc(UPCALL_N_SLOTS, sizeof *table->pasts);
-    ovsrcu_init(&table->adding, NULL);
     table->shared = xcalloc(UPCALL_MAX_PORTS, sizeof *table->shared);
     table->stats = upcall_stats_create();
     table->threads = xcalloc(UPCALL_MAX_HANDLERS, CACHE_LINE_SIZE);
-    atomic_init(&table->halted, false);
     ovs_mutex_init(&table->set_mutex);
     table->engine = &upcall_engine_epoll;
     table->group_size = UPCALL_GROUP_SIZE;
-    ovsrcu_init(&table->set, NULL);
     return table;
 }
 
@@ -901,7 +895,6 @@ upcall_table_share(struct upcall_table *table, uint32_t port_no,
             struct upcall_shared_port *port = xzalloc(sizeof *port);
 
             port->name = xstrdup(name);
-            atomic_init(&port->received, 0);
             ovsrcu_set(&table->shared[port_no], port);
             table->n_shared++;
         }

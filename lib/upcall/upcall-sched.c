@@ -105,16 +105,13 @@ upcall_queue_quantum(const struct upcall_queue *queue)
     return quantum;
 }
 
+/* Initializes 'queue', which is all zeros. */
 static void
 upcall_queue_init(struct upcall_queue *queue)
 {
     upcall_fifo_init(&queue->light);
     upcall_fifo_init(&queue->heavy);
-    queue->round_end = queue->round_at = 0;
-    atomic_init(&queue->goal, 0);
     atomic_init(&queue->quantum, UPCALL_QUANTUM);
-    atomic_init(&queue->pushed, 0);
-    atomic_init(&queue->popped, 0);
 }
 
 /* Frees the memory of the queue.  The caller takes all channels out first. */
@@ -320,15 +317,9 @@ upcall_sched_create(uint32_t generation, struct upcall_sched **schedp)
     atomic_add_relaxed(&last_id, 1, &sched->id);
     sched->id++;
     sched->generation = generation;
-    atomic_init(&sched->n_sleepers, 0);
     atomic_init(&sched->epoch, 1);
-    atomic_init(&sched->crowded, false);
-    atomic_init(&sched->looked_at, 0);
     ovs_mutex_init(&sched->mutex);
     upcall_queue_init(&sched->queue);
-    atomic_init(&sched->n_locks, 0);
-    atomic_init(&sched->n_contended, 0);
-    atomic_init(&sched->n_queued, 0);
     *schedp = sched;
     return 0;
 
