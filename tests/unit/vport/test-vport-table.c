@@ -18,6 +18,7 @@
 #include "odp-netlink.h"
 #include "openvswitch/poll-loop.h"
 #include "fake/vport-fake.h"
+#include "harness/clock.h"
 #include "harness/descriptors.h"
 #include "unit/vport/vport-fixture.h"
 #include "util.h"
@@ -229,6 +230,84 @@ announcement_of_the_end_overtakes_that_of_the_start(void **state)
     REASON(table, ORDER, 2);
 }
 
+/* It may be older than a deletion that was announced before. */
+static void
+change_of_a_port_that_is_not_there_is_asked_about(void **state)
+{
+    struct vport_table *table = *state;
+    struct vport_table_info info;
+    struct ovs_vport vport;
+
+    start(table);
+    unit_port_add(1, OVS_VPORT_TYPE_NETDEV, "a", 101);
+    vport = unit_port_set(1, 4711);
+    unit_port_del(1);
+    for (int i = 1; i <= 2; i++) {
+        assert_int_equal(unit_announce(&vport), 0);
+        assert_int_equal(by_number(table, 1, ""), ENODEV);
+        REASON(table, ORDER, i);
+    }
+
+    /* No more announcements are to come: the next ones are believed. */
+    unit_add(1, "a");
+    check_port(table, "a", 1);
+    unit_del(1);
+    vport_table_expire(table);
+    assert_int_equal(by_number(table, 1, ""), ENODEV);
+    REASON(table, ORDER, 2);
+
+    vport_table_get_info(table, &info);
+    assert_int_equal(info.stats.new, 1);
+    assert_int_equal(info.stats.deleted, 1);
+    assert_int_equal(info.stats.changed, 2);
+    assert_int_equal(info.stats.foreign, 0);
+    assert_int_equal(info.stats.malformed, 0);
+    vport_table_info_uninit(&info);
+}
+
+/* Announces a change of port 1, which has happened.  Returns whether the table
+ * asks about it. */
+static bool
+is_in_doubt(struct vport_table *table)
+{
+    uint64_t before = asked(table, VPORT_ASK_ORDER);
+    struct ovs_vport vport = unit_port_set(1, 4711);
+
+    assert_int_equal(unit_announce(&vport), 0);
+    check_port(table, "a", 1);
+    return asked(table, VPORT_ASK_ORDER) != before;
+}
+
+static void
+doubts_end_after_a_time(void **state)
+{
+    struct vport_table *table = *state;
+    struct ovs_vport vport;
+
+    /* After a dump. */
+    unit_port_add(1, OVS_VPORT_TYPE_NETDEV, "a", 101);
+    assert_int_equal(count_ports(table), 2);
+    assert_true(is_in_doubt(table));
+    unit_clock_advance(VPORT_LATE_MS - 1);
+    assert_true(is_in_doubt(table));
+    unit_clock_advance(1);
+    assert_false(is_in_doubt(table));
+
+    /* After the announcement of a port that is there: the end of the old port
+     * may still come. */
+    vport = unit_dp.ports[1].vport;
+    vport.cmd = OVS_VPORT_CMD_NEW;
+    assert_int_equal(unit_announce(&vport), 0);
+    check_port(table, "a", 1);
+    assert_true(is_in_doubt(table));
+    unit_clock_advance(VPORT_LATE_MS);
+    check_port(table, "a", 1);
+    assert_true(is_in_doubt(table));
+    unit_clock_advance(1);
+    check_port(table, "a", 1);
+    assert_false(is_in_doubt(table));
+}
+
 static void
 many_doubts_are_one_dump(void **state)
 {
@@ -261,6 +340,8 @@ port_that_could_not_be_deleted_is_asked_for(void **state)
     unit_port_del(1);
     assert_int_equal(by_number(table, 1, "a"), 0);
     vport_table_recheck(table, 1);
+    assert_int_equal(by_number(table, 1, ""), ENODEV);
+    REASON(table, ORDER, 1);
     check_gone(table, 1);
 
     /* One that is there stays; one that is not is not asked for. */
@@ -320,6 +401,8 @@ main(void)
         TEST(other_datapaths_do_not_matter),
         TEST(announcement_of_a_new_port_overtakes_that_of_the_old_one),
         TEST(announcement_of_the_end_overtakes_that_of_the_start),
+        TEST(change_of_a_port_that_is_not_there_is_asked_about),
+        TEST(doubts_end_after_a_time),
         TEST(many_doubts_are_one_dump),
         TEST(port_that_could_not_be_deleted_is_asked_for),
         TEST(two_ports_of_one_name_are_told_apart_by_the_kernel),
