@@ -178,6 +178,19 @@ budget_that_is_too_small_is_reported_once(void **state)
                            "(other_config:upcall-buffer-max)"));
     add_port(f, 9);
     assert_false(was_logged("WARN"));
+
+    /* Again after it was enough, */
+    upcall_table_del(f->table, 9);
+    upcall_table_del(f->table, 8);
+    assert_false(was_logged("WARN"));
+    add_port(f, 8);
+    assert_true(was_logged("dp: 9 sockets for upcalls can take 1 MiB"));
+
+    /* and for another budget. */
+    upcall_table_set_buffer_max(f->table, 1 << 20);
+    assert_false(was_logged("WARN"));
+    upcall_table_set_buffer_max(f->table, (1 << 20) - 1);
+    assert_true(was_logged("the budget is 0 MiB"));
 }
 
 static void
