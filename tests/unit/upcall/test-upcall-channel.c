@@ -15,6 +15,7 @@
 #include "harness/descriptors.h"
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
+#include "upcall/upcall-rcvbuf.h"
 #include "util.h"
 
 #define GROUP 16
@@ -317,8 +318,23 @@ channel_never_blocks_its_reader(void **state OVS_UNUSED)
 static void
 new_channel_has_nothing_to_report(void **state OVS_UNUSED)
 {
+    size_t n_open = upcall_channel_n_open();
     struct upcall_channel *channel = create_channel();
     struct upcall_channel_stats stats;
+    uint32_t rcvbuf;
+
+    assert_int_equal(upcall_channel_n_open(), n_open + 1);
+    assert_int_equal(upcall_channel_weight(channel), 1);
+    assert_int_equal(channel->state, UPCALL_STATE_IDLE);
+    assert_int_equal(channel->senders, UPCALL_SENDERS_UNKNOWN);
+    assert_false(channel->adopted || channel->waited);
+    assert_false(upcall_channel_is_dead(channel));
+    assert_false(upcall_channel_is_retired(channel));
+    assert_true(upcall_channel_is_idle(channel));
+    assert_true(upcall_channel_is_done(channel));
+    assert_int_equal(upcall_channel_dropped(channel), 0);
+    atomic_read_relaxed(&channel->rcvbuf, &rcvbuf);
+    assert_int_equal(rcvbuf, UPCALL_RCVBUF_MAX);
 
     upcall_channel_get_stats(channel, &stats);
     assert_int_equal(stats.received, 0);
@@ -333,6 +349,7 @@ new_channel_has_nothing_to_report(void **state OVS_UNUSED)
     assert_int_equal(stats.latency.n, 0);
     assert_int_equal(stats.latency.max, 0);
     upcall_channel_unref(channel);
+    assert_int_equal(upcall_channel_n_open(), n_open);
 }
 
 static void
