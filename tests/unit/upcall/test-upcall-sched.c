@@ -221,6 +221,60 @@ one_call_leaves_events_to_others(void **state)
     assert_true(seen == (UINT64_C(1) << MAX_CHANNELS) - 1);
 }
 
+/* Checks that 'events' has 'n' channels, and whether there may be more, and
+ * that the epoch grew by 'growth' since it was '*epoch'. */
+static void
+check_events(struct fixture *f, const struct upcall_events *events, size_t n,
+             bool more, uint32_t growth, uint32_t *epoch)
+{
+    assert_int_equal(events->n_channels, n);
+    assert_int_equal(events->more, more);
+    assert_false(events->kicked || events->called || events->latched);
+    assert_int_equal(upcall_sched_epoch(f->sched) - *epoch, growth);
+    assert_int_equal(upcall_sched_is_crowded(f->sched), n == UPCALL_EVENTS);
+    *epoch += growth;
+}
+
+/* A handler that sleeps takes the next event. */
+static void
+sleepers_are_left_the_events_but_one(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t epoch = upcall_sched_epoch(f->sched);
+    struct upcall_events events;
+
+    create_channels(f, 3 * UPCALL_EVENTS + 4);
+    for (size_t i = 0; i < f->n_channels; i++) {
+        assert_int_equal(upcall_sched_add(f->sched, f->channels[i]), 0);
+        unit_send_upcall(f->sender, f->channels[i]->pid, 1);
+    }
+    upcall_sched_poll(f->sched, &events);
+    check_events(f, &events, UPCALL_EVENTS, true, 0, &epoch);
+
+    /* One sleeps: it is not the one that polls, but the one that waits. */
+    assert_true(upcall_sched_sleep_begin(f->sched));
+    upcall_sched_poll(f->sched, &events);
+    check_events(f, &events, 1, true, 1, &epoch);
+    assert_int_equal(upcall_sched_wait_counted(f->sched, -1, &events), 0);
+    check_events(f, &events, UPCALL_EVENTS, true, 0, &epoch);
+
+    /* Two: there is another one besides it. */
+    assert_true(upcall_sched_sleep_begin(f->sched));
+    assert_int_equal(upcall_sched_n_sleepers(f->sched), 2);
+    assert_int_equal(upcall_sched_wait_counted(f->sched, -1, &events), 0);
+    check_events(f, &events, 1, true, 1, &epoch);
+
+    /* Another group takes one or as many as it can. */
+    upcall_sched_poll_for_others(f->sched, true, &events);
+    check_events(f, &events, 1, true, 1, &epoch);
+    upcall_sched_poll_for_others(f->sched, false, &events);
+    check_events(f, &events, UPCALL_EVENTS, true, 1, &epoch);
+    upcall_sched_sleep_end(f->sched);
+    upcall_sched_sleep_end(f->sched);
+    upcall_sched_poll(f->sched, &events);
+    check_events(f, &events, 1, false, 1, &epoch);
+}
+
 static void
 retired_scheduler_lets_nobody_sleep(void **state)
 {
@@ -531,6 +585,7 @@ main(void)
         TEST(event_comes_once_for_each_arming),
         TEST(channel_that_was_removed_has_no_event_armed_or_not),
         TEST(one_call_leaves_events_to_others),
+        TEST(sleepers_are_left_the_events_but_one),
         TEST(retired_scheduler_lets_nobody_sleep),
         TEST(run_queue_is_first_in_first_out),
         TEST(retired_run_queue_gives_back_what_it_has_and_takes_no_more),
