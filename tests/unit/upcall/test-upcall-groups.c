@@ -6,6 +6,7 @@
 #include <config.h>
 #include "upcall/upcall-groups.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,10 @@
 #include "ovs-thread.h"
 #include "unit/upcall/fair-fixture.h"
 #include "upcall/upcall-channel.h"
+#include "upcall/upcall-engine.h"
+#include "upcall/upcall-handler.h"
+#include "upcall/upcall-info.h"
+#include "upcall/upcall-ports.h"
 #include "upcall/upcall-sched.h"
 #include "upcall/upcall-turn.h"
 #include "util.h"
@@ -309,6 +314,62 @@ idle_group_takes_over_from_a_busy_one(void **state)
     recv_all(f);
 }
 
+/* A channel on loan goes back to its home, where the only handler has gone to
+ * sleep meanwhile, though nothing else waits there. */
+static void
+channel_on_loan_wakes_the_sleeper_of_its_home(void **state)
+{
+    struct upcall_handler *handler;
+    struct fixture *f = *state;
+    struct upcall_channel *channel = create_channel_at(1, 2);
+    struct upcall_handler_stats stats;
+    struct upcall_groups *groups;
+    struct upcall_events events;
+    struct upcall_sched *home;
+    struct upcall_view view;
+    size_t n = 0;
+
+    assert_int_equal(upcall_groups_create(1, 2, 1, &groups), 0);
+    home = upcall_groups_sched(groups, 1);
+    assert_int_equal(upcall_handler_create(f->table, 0, 1, groups,
+                                           &upcall_engine_epoll, &handler), 0);
+    assert_int_equal(upcall_ports_attach(f->table, groups, 1), 0);
+    f->ports[0] = (struct port) {
+        .pid = channel->pid, .packet_len = UNIT_PACKET_MIN,
+    };
+    f->n_ports = 1;
+    assert_int_equal(upcall_table_add_queues(f->table, 0, "port", &channel, 1),
+                     0);
+
+    /* The handler of the other group has had its turn of the channel. */
+    top_up(f, 0, 2 * UPCALL_BATCH);
+    ovs_refcount_ref(&channel->refcount);
+    assert_true(upcall_channel_take(channel, upcall_token(1, 1)));
+    assert_true(upcall_sched_push(home, channel, upcall_token(1, 1)));
+    while (!upcall_handler_recv(handler, &view)) {
+        n++;
+    }
+    assert_int_equal(n, UPCALL_BATCH);
+    assert_int_equal(upcall_sched_n_queued(home), 0);
+    upcall_handler_get_stats(handler, &stats);
+    assert_int_equal(stats.loans, 1);
+    assert_int_equal(stats.upcalls, n);
+    assert_int_equal(stats.batches, 1);
+
+    assert_true(upcall_sched_sleep_begin(home));
+    upcall_sched_poll(home, &events);
+    assert_false(events.kicked);
+    assert_int_equal(upcall_handler_recv(handler, &view), EAGAIN);
+    assert_int_equal(upcall_sched_n_queued(home), 1);
+    upcall_sched_poll(home, &events);
+    assert_true(events.kicked);
+    upcall_sched_sleep_end(home);
+
+    upcall_ports_detach(f->table);
+    upcall_handler_unref(handler);
+    upcall_groups_unref(groups);
+}
+
 /* Order. */
 
 static void
@@ -542,6 +603,7 @@ main(void)
         TEST(flooded_ports_are_served_equally_whatever_their_group),
         TEST(balanced_groups_lend_little),
         TEST(idle_group_takes_over_from_a_busy_one),
+        TEST(channel_on_loan_wakes_the_sleeper_of_its_home),
         TEST(no_port_is_with_two_handlers_of_different_groups),
         TEST(upcalls_survive_a_change_of_the_group_size),
         cmocka_unit_test(other_groups_are_called_for_events),
