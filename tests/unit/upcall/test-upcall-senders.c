@@ -365,6 +365,42 @@ nothing_more_is_read_ahead_when_all_take_too_much(void **state)
     assert_int_equal(f->n_got[FLOOD], 400);
 }
 
+/* What is sorted takes no room from the other reads of a call, however many
+ * ports are quiet. */
+static void
+quiet_ports_are_read_with_a_quiet_tunnel(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+    struct upcall_view view;
+
+    add(f, TUNNEL, UPCALL_SENDERS_TUNNEL);
+    add(f, 2, UPCALL_SENDERS_ONE);
+    send_n(f, TUNNEL, 1, 2);
+    send_n(f, 2, 2, 1);
+    assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
+    assert_int_equal(unit_view_seq(&view), UINT64_C(1) << 32);
+
+    /* What comes now is too late for that read, and for the batch. */
+    send_n(f, TUNNEL, 1, 1);
+    send_n(f, 2, 2, 1);
+    assert_int_equal(recv_batch(f, 0, NULL), 2);
+    assert_int_equal(f->n_got[1], 1);
+    assert_int_equal(f->n_got[2], 1);
+    assert_int_equal(recv_batch(f, 0, NULL), 2);
+    assert_int_equal(recv_batch(f, 0, NULL), 0);
+
+    /* Each socket was read once for each batch. */
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.handlers[0].receives, 4);
+    assert_int_equal(info.handlers[0].upcalls, 5);
+    assert_int_equal(info.handlers[0].batches, 2);
+    assert_int_equal(info.handlers[0].batch_sizes[1], 2);
+    upcall_table_info_uninit(&info);
+    assert_int_equal(stats_of(f, TUNNEL).received, 3);
+    assert_int_equal(stats_of(f, 2).received, 2);
+}
+
 /* A snapshot says who floods. */
 static void
 table_names_the_sender_that_floods(void **state)
@@ -427,6 +463,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(handlers_change_while_upcalls_are_read_ahead),
         TEST(purge_and_removal_take_what_was_read_ahead),
         TEST(nothing_more_is_read_ahead_when_all_take_too_much),
+        TEST(quiet_ports_are_read_with_a_quiet_tunnel),
         TEST(table_names_the_sender_that_floods),
     };
 
