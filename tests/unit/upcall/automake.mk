@@ -102,9 +102,10 @@ tests_unit_upcall_test_upcall_groups_SOURCES = \
 	tests/unit/upcall/test-upcall-groups.c $(unit_upcall_fair) \
 	$(unit_handlers) $(unit_common)
 tests_unit_upcall_test_upcall_halt_SOURCES = \
-	tests/unit/upcall/test-upcall-halt.c $(unit_upcall_table) $(unit_common)
+	tests/unit/upcall/test-upcall-halt.c $(unit_upcall_table) \
+	$(unit_made_up_clock) $(unit_common)
 tests_unit_upcall_test_upcall_halt_LDFLAGS = \
-	$(AM_LDFLAGS) \
+	$(AM_LDFLAGS) $(unit_made_up_clock_wrap) \
 	-Wl,--wrap=pthread_cond_timedwait
 tests_unit_upcall_test_upcall_handlers_SOURCES = \
 	tests/unit/upcall/test-upcall-handlers.c $(unit_upcall_table) $(unit_common)

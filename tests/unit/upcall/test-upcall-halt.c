@@ -11,12 +11,16 @@
 #include <time.h>
 
 #include "harness/kernel-messages.h"
+#include "harness/made-up-clock.h"
 #include "harness/unit.h"
 #include "ovs-atomic.h"
 #include "unit/upcall/table-fixture.h"
 
 /* No time passes for the thread that waits, or too much. */
 static bool times_out;
+
+/* When it was to stop waiting. */
+static struct timespec waited_until;
 
 /* Some thread has waited. */
 static atomic_bool waits;
@@ -26,8 +30,9 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *, pthread_mutex_t *,
 
 int
 __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
-                              const struct timespec *until OVS_UNUSED)
+                              const struct timespec *until)
 {
+    waited_until = *until;
     atomic_store(&waits, true);
     return times_out ? ETIMEDOUT : pthread_cond_wait(cond, mutex);
 }
@@ -127,10 +132,14 @@ halt_does_not_wait_for_ever(void **state)
     send_to(f, 1, 0);
     assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
     times_out = true;
+    unit_made_up_advance(12345678);
     atomic_store(&processed, true);
     assert_int_equal(pthread_create(&thread, NULL, halt, f), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     times_out = false;
+    assert_int_equal(waited_until.tv_sec * 1000000
+                     + waited_until.tv_nsec / 1000,
+                     unit_made_up_usec() + 1000000);
     assert_int_equal(upcall_table_recv(f->table, 0, &view), EAGAIN);
 }
 
