@@ -148,6 +148,60 @@ quiet_upcall_waits_for_the_end_of_a_batch(void **state)
     truth_destroy(truth);
 }
 
+/* A handler is busy from the first upcall of a batch until it asks for the
+ * next one, whatever it got. */
+static void
+work_is_what_handlers_were_busy_for(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+    uint64_t busy_usec, n_upcalls;
+
+    prepare(f, 2, 1);
+    upcall_table_get_work(f->table, &busy_usec, &n_upcalls);
+    assert_int_equal(busy_usec, 0);
+    assert_int_equal(n_upcalls, 0);
+    for (uint32_t handler = 0; handler < 2; handler++) {
+        unit_made_up_advance(1000);
+        top_up(f, 0, 3);
+        unit_made_up_advance(1000);
+        assert_int_equal(recv_one(f, handler), 0);
+        unit_made_up_advance(10);
+        assert_int_equal(recv_batch(f, handler, NULL), 2);
+        unit_made_up_advance(100 + handler);
+        assert_int_equal(recv_batch(f, handler, NULL), 0);
+        unit_made_up_advance(1000);
+        assert_int_equal(recv_batch(f, handler, NULL), 0);
+    }
+    upcall_table_get_work(f->table, &busy_usec, &n_upcalls);
+    assert_int_equal(busy_usec, 221);
+    assert_int_equal(n_upcalls, 6);
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.n_handlers, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(info.handlers[i].busy_usec, 110 + i);
+        assert_int_equal(info.handlers[i].upcalls, 3);
+        assert_int_equal(info.handlers[i].batches, 1);
+        assert_int_equal(info.handlers[i].batch_sizes[1], 1);
+        assert_int_equal(info.handlers[i].wakeups, 0);
+        assert_int_equal(info.handlers[i].empty_wakeups, 0);
+        assert_int_equal(info.handlers[i].steals, i);
+        assert_int_equal(info.handlers[i].loans, 0);
+    }
+    upcall_table_info_uninit(&info);
+
+    /* It stays with the handlers that go, and a reset ends it. */
+    assert_int_equal(upcall_table_set_handlers(f->table, 0), 0);
+    unit_rcu_barrier();
+    upcall_table_get_work(f->table, &busy_usec, &n_upcalls);
+    assert_int_equal(busy_usec, 221);
+    assert_int_equal(n_upcalls, 6);
+    upcall_table_reset_stats(f->table);
+    upcall_table_get_work(f->table, &busy_usec, &n_upcalls);
+    assert_int_equal(busy_usec, 0);
+    assert_int_equal(n_upcalls, 0);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -156,6 +210,7 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         TEST(flood_waits_in_its_socket),
         TEST(quiet_upcall_waits_for_the_end_of_a_batch),
+        TEST(work_is_what_handlers_were_busy_for),
     };
 
     unit_init(argv[0]);
