@@ -5,6 +5,7 @@
 
 #include <liburing.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 static struct {
     enum unit_uring_call call;
@@ -77,7 +78,11 @@ int
 __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int n)
 {
     int error = failure(UNIT_URING_SUBMIT);
+    int retval;
 
+    if (!n) {
+        abort();                /* The caller would spin. */
+    }
     if (error) {
         return -error;
     }
@@ -89,5 +94,14 @@ __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int n)
             ring->sq.sqes[i & *ring->sq.kring_mask].opcode = UINT8_MAX;
         }
     }
-    return __real_io_uring_submit_and_wait(ring, n);
+    retval = __real_io_uring_submit_and_wait(ring, n);
+    if (failure(UNIT_URING_SHORT)) {
+        struct io_uring_cqe *cqe;
+        unsigned int head;
+
+        io_uring_for_each_cqe (ring, head, cqe) {
+            cqe->res = cqe->res > 1 ? 1 : cqe->res;
+        }
+    }
+    return retval;
 }

@@ -20,6 +20,7 @@
 #include "fake/uring-fake.h"
 #include "upcall/upcall-channel.h"
 #include "upcall/upcall-engine.h"
+#include "upcall/upcall-msg.h"
 #include "upcall/upcall-table.h"
 #include "util.h"
 
@@ -366,6 +367,45 @@ wait_is_repeated_only_after_errors_that_pass(void **state)
     assert_int_equal(count_errors(f), n_errors + 1);
 }
 
+/* A message that does not even have its header is as good as none, and the
+ * next one is what it is. */
+static void
+message_that_the_kernel_cut_off_is_truncated(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_engine *engine;
+    struct upcall_rx rx[3];
+    struct upcall_view view;
+
+    assert_int_equal(upcall_engine_uring.create(3, &engine), 0);
+    for (int i = 0; i < 2; i++) {
+        struct upcall_read read = { .fd = bad_fd, .max = 3 };
+
+        unit_send_upcall(f->sender, f->pid, i);
+        unit_send_upcall(f->sender, f->pid, i);
+        unit_uring_fail(UNIT_URING_SHORT, 1, !i, EIO);
+        upcall_engine_uring.begin(engine);
+        assert_int_equal(upcall_engine_uring.read(engine, &read, 1, rx), 1);
+        assert_int_equal(read.n, 2);
+        assert_int_equal(read.error, 0);
+        assert_int_equal(read.overruns, 0);
+        assert_true(read.empty);
+        for (int j = 0; j < 2; j++) {
+            assert_int_equal(rx[j].truncated, !i);
+            if (!i) {
+                assert_int_equal(rx[j].len, 0);
+                assert_int_equal(rx[j].source, UINT32_MAX);
+            } else {
+                assert_int_equal(upcall_msg_parse(rx[j].data, rx[j].len,
+                                                  UNIT_FAMILY, &view), 0);
+                assert_int_equal(unit_view_seq(&view), i);
+                assert_int_not_equal(rx[j].source, UINT32_MAX);
+            }
+        }
+    }
+    upcall_engine_uring.destroy(engine);
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -379,6 +419,7 @@ main(void)
         TEST(pausing_channel_of_a_deleted_port_is_closed),
         TEST(ring_that_fails_is_made_anew),
         TEST(wait_that_ends_early_is_no_failure),
+        TEST(message_that_the_kernel_cut_off_is_truncated),
         TEST(wait_is_repeated_only_after_errors_that_pass),
     };
 
