@@ -68,11 +68,50 @@ buffers_do_not_become_huge_pages(void **state OVS_UNUSED)
     close(sender);
 }
 
+/* Pages of memory that the process has mapped. */
+static size_t
+count_pages(void)
+{
+    FILE *stream = fopen("/proc/self/statm", "r");
+    size_t n;
+
+    assert_non_null(stream);
+    assert_int_equal(fscanf(stream, "%zu", &n), 1);
+    fclose(stream);
+    return n;
+}
+
+static void
+buffers_go_with_their_engine(void **state OVS_UNUSED)
+{
+    static const struct upcall_engine_class *const classes[] = {
+        &upcall_engine_epoll, &upcall_engine_uring,
+    };
+    enum { N = 40 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
+        const size_t page = getpagesize();
+        size_t n = count_pages();
+
+        for (int j = 0; j < N; j++) {
+            struct upcall_engine *engine;
+
+            assert_int_equal(classes[i]->create(UPCALL_BATCH, &engine), 0);
+            classes[i]->destroy(engine);
+        }
+
+        /* Whatever the allocator keeps is less. */
+        assert_true(count_pages() < n + N / 2 * (UPCALL_BATCH * UPCALL_MSG_SIZE
+                                                 / page));
+    }
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(buffers_do_not_become_huge_pages),
+        cmocka_unit_test(buffers_go_with_their_engine),
     };
 
     unit_init("test-upcall-buffers");
