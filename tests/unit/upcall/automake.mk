@@ -175,9 +175,11 @@ tests_unit_upcall_test_upcall_stats_SOURCES = \
 tests_unit_upcall_test_upcall_store_SOURCES = \
 	tests/unit/upcall/test-upcall-store.c $(unit_common)
 tests_unit_upcall_test_upcall_store_LDFLAGS = \
-	$(AM_LDFLAGS) \
+	$(AM_LDFLAGS) $(unit_clock_wrap) \
+	-Wl,--wrap=poll_timer_wait_until_at \
 	-Wl,--wrap=recvmsg \
 	-Wl,--wrap=sendmsg \
+	-Wl,--wrap=setsockopt \
 	-Wl,--wrap=socketpair
 tests_unit_upcall_test_upcall_stress_SOURCES = \
 	tests/unit/upcall/test-upcall-stress.c $(unit_handlers) $(unit_common)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,15 +20,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "harness/clock.h"
 #include "harness/unit.h"
 #include "openvswitch/dynamic-string.h"
+#include "timeval.h"
 #include "util.h"
 
 #define DP 3
 #define PORT 7
 
 /* Errors that all such calls fail with, or 0. */
-static int socketpair_error, sendmsg_error;
+static int socketpair_error, sendmsg_error, force_error;
+
+/* Calls of sendmsg(). */
+static unsigned int n_sendmsg;
 
 int __real_socketpair(int, int, int, int[2]);
 int __wrap_socketpair(int, int, int, int[2]);
@@ -45,8 +51,49 @@ ssize_t __wrap_sendmsg(int, const struct msghdr *, int);
 ssize_t
 __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
+    n_sendmsg++;
     errno = sendmsg_error;
     return errno ? -1 : __real_sendmsg(fd, msg, flags);
+}
+
+/* Send buffers that were asked for: how often, by which option, and the last
+ * size. */
+static unsigned int n_forced, n_asked;
+static int send_buffer;
+
+int __real_setsockopt(int, int, int, const void *, socklen_t);
+int __wrap_setsockopt(int, int, int, const void *, socklen_t);
+
+int
+__wrap_setsockopt(int fd, int level, int option, const void *value,
+                  socklen_t len)
+{
+    if (level == SOL_SOCKET && option == SO_SNDBUFFORCE) {
+        n_forced++;
+        memcpy(&send_buffer, value, sizeof send_buffer);
+        if (force_error) {
+            errno = force_error;
+            return -1;
+        }
+        __real_setsockopt(fd, level, option, value, len);
+        return 0;               /* As if the test had the privilege. */
+    } else if (level == SOL_SOCKET && option == SO_SNDBUF) {
+        n_asked++;
+        memcpy(&send_buffer, value, sizeof send_buffer);
+    }
+    return __real_setsockopt(fd, level, option, value, len);
+}
+
+/* When the main loop is to run, or LLONG_MAX. */
+static long long int wake_at;
+
+void __wrap_poll_timer_wait_until_at(long long int, const char *);
+
+void
+__wrap_poll_timer_wait_until_at(long long int msec,
+                                const char *where OVS_UNUSED)
+{
+    wake_at = MIN(wake_at, msec);
 }
 
 /* The next messages come without the descriptors that were sent. */
@@ -105,14 +152,23 @@ expect_number(int fd, uint32_t n)
     unit_check(msg.n == n);
 }
 
-/* Keeps a socket for 'port_no', and returns its port id. */
+/* Opens a socket for 'port_no' that is to be kept, and returns its port id. */
 static uint32_t
-keep_socket(uint32_t port_no)
+add_socket(uint32_t port_no)
 {
     uint32_t pid;
     int fd = open_socket(NETLINK_GENERIC, &pid);
 
     upcall_store_add(fd, DP, port_no, pid);
+    return pid;
+}
+
+/* Keeps a socket for 'port_no', and returns its port id. */
+static uint32_t
+keep_socket(uint32_t port_no)
+{
+    uint32_t pid = add_socket(port_no);
+
     upcall_store_run();
     return pid;
 }
@@ -138,6 +194,9 @@ in_process(void (*function)(void))
     assert_int_equal(status, 0);
 }
 
+/* The monitor has no standard input, so that it uses descriptor 0. */
+static bool no_stdin;
+
 /* Runs 'function' in a process that is a monitor, and starts others. */
 static void
 in_monitor(void (*function)(void))
@@ -146,6 +205,9 @@ in_monitor(void (*function)(void))
     pid_t child = fork();
 
     if (!child) {
+        if (no_stdin) {
+            close(STDIN_FILENO);
+        }
         upcall_store_open(true);
         function();
         _exit(0);
@@ -230,6 +292,33 @@ static void
 monitor_hands_sockets_to_the_next_process(void **state OVS_UNUSED)
 {
     in_monitor(monitor_starts_three);
+    no_stdin = true;
+    in_monitor(monitor_starts_three);
+    no_stdin = false;
+}
+
+static void
+store_is_large(void)
+{
+    unit_check(n_forced == 1 && !n_asked);
+    unit_check(send_buffer == 1 << 30);
+}
+
+static void
+store_is_as_large_as_it_may_be(void)
+{
+    unit_check(n_forced == 1 && n_asked == 1);
+    unit_check(send_buffer == 1 << 30);
+}
+
+/* More than net.core.wmem_max, with the privilege. */
+static void
+store_of_a_monitor_has_room_for_all_sockets(void **state OVS_UNUSED)
+{
+    in_monitor(store_is_large);
+    force_error = EPERM;
+    in_monitor(store_is_as_large_as_it_may_be);
+    force_error = 0;
 }
 
 /* Number of sockets that go in a process. */
@@ -280,6 +369,9 @@ static void
 sockets_that_went_do_not_fill_the_store(void **state OVS_UNUSED)
 {
     in_monitor(monitor_forgets);
+    no_stdin = true;
+    in_monitor(monitor_forgets);
+    no_stdin = false;
 }
 
 static void
@@ -441,6 +533,14 @@ pass(int fd, uint32_t pid)
 }
 
 static void
+service_without_stdin(void)
+{
+    close(STDIN_FILENO);
+    service_first();
+    upcall_store_notify("READY=1");
+}
+
+static void
 service_manager_gets_and_passes_sockets(void **state OVS_UNUSED)
 {
     int fd;
@@ -457,6 +557,119 @@ service_manager_gets_and_passes_sockets(void **state OVS_UNUSED)
     pass(fd, shared->pids[0]);
     in_process(service_second);
     close(fd);
+    unsetenv("LISTEN_FDS");
+
+    in_process(service_without_stdin);
+    close(expect_message("FDSTORE=1\nFDPOLL=0\nFDNAME=kdp-3-7-",
+                         shared->pids[0]));
+    close(expect_message("FDSTORE=1\nFDPOLL=0\nFDNAME=kdp-3-8-",
+                         shared->pids[1]));
+    unit_check(expect_message("FDSTOREREMOVE=1\nFDNAME=kdp-3-8-",
+                              shared->pids[1]) == -1);
+    unit_check(expect_message("READY=", 1) == -1);
+    unit_check(recv(manager, &fd, sizeof fd, MSG_DONTWAIT) < 0);
+}
+
+/* Runs the main loop once, and checks that it has sent 'n' messages since the
+ * test began, and when it wants to run next: in 'msec', or -1 for never. */
+static void
+run(unsigned int n, int msec)
+{
+    long long int expected = msec < 0 ? LLONG_MAX : time_msec() + msec;
+
+    upcall_store_run();
+    unit_check(n_sendmsg == n);
+    wake_at = LLONG_MAX;
+    upcall_store_wait();
+    unit_check(wake_at == expected);
+}
+
+static void
+check_info(size_t n_kept, size_t n_missing, int error)
+{
+    struct upcall_store_info info = get_info();
+
+    unit_check(info.exists);
+    unit_check(info.n_kept == n_kept);
+    unit_check(info.n_missing == n_missing);
+    unit_check(info.error == error);
+}
+
+static void
+service_that_is_refused(void)
+{
+    uint32_t first, second;
+
+    unit_clock_stop(100000);
+    n_sendmsg = 0;
+    upcall_store_open(false);
+    run(0, -1);
+    first = add_socket(PORT);
+    second = add_socket(PORT + 1);
+    wake_at = LLONG_MAX;
+    upcall_store_wait();
+    unit_check(wake_at == LLONG_MIN);
+    check_info(0, 0, 0);
+
+    /* An error of one is no reason not to try the other, */
+    sendmsg_error = ETOOMANYREFS;
+    run(2, 1000);
+    check_info(0, 2, ETOOMANYREFS);
+    unit_clock_advance(999);
+    run(2, 1);
+    unit_clock_advance(1);
+    run(4, 1000);
+
+    /* unless systemd has to read first, which is no error. */
+    sendmsg_error = EAGAIN;
+    unit_clock_advance(1000);
+    run(5, 10);
+    check_info(0, 2, ETOOMANYREFS);
+    unit_clock_advance(9);
+    run(5, 1);
+    unit_clock_advance(1);
+    run(6, 10);
+    sendmsg_error = 0;
+    unit_clock_advance(10);
+    run(8, -1);
+    check_info(2, 0, 0);
+
+    /* Both concern sockets that go, too. */
+    sendmsg_error = ENOBUFS;
+    upcall_store_remove(first);
+    run(9, 1000);
+    check_info(1, 0, 0);
+    unit_clock_advance(1000);
+    sendmsg_error = EAGAIN;
+    run(10, 10);
+    unit_clock_advance(10);
+    sendmsg_error = 0;
+    run(11, -1);
+
+    /* One that has not been copied is not to be removed. */
+    sendmsg_error = EAGAIN;
+    first = add_socket(PORT);
+    run(12, 10);
+    upcall_store_remove(first);
+    unit_clock_advance(10);
+    sendmsg_error = 0;
+    run(12, -1);
+    check_info(1, 0, 0);
+
+    /* What is left to the next process stays. */
+    upcall_store_leave();
+    add_socket(PORT);
+    upcall_store_remove(second);
+    run(12, -1);
+    upcall_store_return();
+    run(13, -1);
+    check_info(2, 0, 0);
+}
+
+static void
+service_manager_that_refuses_is_asked_again(void **state OVS_UNUSED)
+{
+    in_process(service_that_is_refused);
 }
 
 static void
@@ -562,6 +775,14 @@ taken_over(void)
 }
 
 static void
+taken_over_without_room(void)
+{
+    no_room = true;
+    unit_check(!upcall_store_receive(handover[1]));
+    unit_check(!upcall_store_has_found());
+}
+
+static void
 cut_off(void)
 {
     unit_check(upcall_store_receive(handover[1]) == EPROTO);
@@ -590,6 +811,17 @@ sockets_are_handed_over_to_a_process_that_runs(void **state OVS_UNUSED)
     upcall_store_remove(shared->pids[1]);
     in_process(taken_over);
 
+    /* A process without a descriptor left gets nothing, and knows where the
+     * messages end. */
+    upcall_store_add(first, DP, PORT, shared->pids[0]);
+    assert_int_equal(upcall_store_send(handover[0]), 0);
+    in_process(taken_over_without_room);
+    upcall_store_return();
+    upcall_store_remove(shared->pids[0]);
+    assert_int_equal(upcall_store_send(handover[0]), 0);
+    upcall_store_return();
+    in_process(taken_over_without_room);
+
     /* The other end goes in the middle. */
     assert_int_equal(send(handover[0], &n, sizeof n, 0), sizeof n);
     close(handover[0]);
@@ -607,11 +839,13 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(monitor_hands_sockets_to_the_next_process),
+        cmocka_unit_test(store_of_a_monitor_has_room_for_all_sockets),
         cmocka_unit_test(sockets_that_went_do_not_fill_the_store),
         cmocka_unit_test(what_cannot_be_kept_is_tried_again),
         cmocka_unit_test(without_a_pair_of_sockets_there_is_no_store),
         cmocka_unit_test(sockets_are_handed_over_to_a_process_that_runs),
         SYSTEMD_TEST(service_manager_gets_and_passes_sockets),
+        SYSTEMD_TEST(service_manager_that_refuses_is_asked_again),
         SYSTEMD_TEST(full_store_is_noticed),
         SYSTEMD_TEST(only_sockets_that_are_what_they_are_called_are_taken),
         SYSTEMD_TEST(monitor_keeps_what_was_passed),
