@@ -11,11 +11,7 @@
 void
 latency_hist_init(struct latency_hist *hist)
 {
-    for (size_t i = 0; i < LATENCY_N_PARTS; i++) {
-        atomic_init(&hist->parts[i], NULL);
-    }
-    atomic_init(&hist->max, 0);
-    atomic_init(&hist->sum, 0);
+    memset(hist, 0, sizeof *hist);
 }
 
 /* Returns part 'i', for readers, or NULL. */

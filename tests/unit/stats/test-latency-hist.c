@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "harness/unit.h"
 #include "util.h"
@@ -203,6 +204,61 @@ sum_and_counts_below_bounds_are_exact(void **state OVS_UNUSED)
     latency_hist_uninit(&hist);
 }
 
+static void
+sum_of_histograms_is_that_of_all_durations(void **state OVS_UNUSED)
+{
+    static const uint32_t first[] = { 0, 5, 5, 1000, 70000, 70000 };
+    static const uint32_t second[] = { 5, 1000, 1000, 9000000 };
+    struct latency_hist a, b, all;
+    struct latency_summary sum, expected;
+
+    /* What was in the memory before does not matter. */
+    memset(&a, 0xff, sizeof a);
+    latency_hist_init(&a);
+    latency_hist_init(&b);
+    latency_hist_init(&all);
+    for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
+        latency_hist_record(&a, first[i]);
+        latency_hist_record(&all, first[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(second); i++) {
+        latency_hist_record(&b, second[i]);
+        latency_hist_record(&all, second[i]);
+    }
+    latency_hist_add(&a, &b);
+    latency_hist_summarize(&a, &sum);
+    latency_hist_summarize(&all, &expected);
+    assert_memory_equal(&sum, &expected, sizeof sum);
+    assert_int_equal(sum.n, 10);
+    assert_int_equal(sum.sum, 10 + 141000 + 5 + 2000 + 9000000);
+    assert_int_equal(sum.max, 9000000);
+    assert_int_equal(n_parts(&a), n_parts(&all));
+
+    /* The other one stays, and a smaller maximum is none. */
+    latency_hist_summarize(&b, &sum);
+    assert_int_equal(sum.n, 4);
+    assert_int_equal(sum.sum, 9002005);
+    latency_hist_add(&b, &a);
+    latency_hist_summarize(&b, &sum);
+    assert_int_equal(sum.n, 14);
+    assert_int_equal(sum.max, 9000000);
+
+    /* Full buckets stay full. */
+    latency_hist_reset(&a);
+    latency_hist_reset(&b);
+    set_bucket(&a, 7, UINT32_MAX - 2);
+    set_bucket(&b, 7, 2);
+    latency_hist_add(&a, &b);
+    latency_hist_summarize(&a, &sum);
+    assert_int_equal(sum.n, UINT32_MAX);
+    latency_hist_add(&a, &b);
+    latency_hist_summarize(&a, &sum);
+    assert_int_equal(sum.n, UINT32_MAX);
+    latency_hist_uninit(&a);
+    latency_hist_uninit(&b);
+    latency_hist_uninit(&all);
+}
+
 #define N_RECORDS 200000
 
 /* Each part is made at another time. */
@@ -270,6 +326,7 @@ main(void)
         cmocka_unit_test(full_bucket_stays_full),
         cmocka_unit_test(bounds_are_ends_of_buckets),
         cmocka_unit_test(sum_and_counts_below_bounds_are_exact),
+        cmocka_unit_test(sum_of_histograms_is_that_of_all_durations),
         cmocka_unit_test(histogram_can_be_read_while_it_is_written),
         cmocka_unit_test(histogram_can_be_reset_while_it_is_written),
     };
