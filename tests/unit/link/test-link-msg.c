@@ -11,6 +11,7 @@
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/net_namespace.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <string.h>
@@ -474,6 +475,85 @@ namespace_ids_are_told(void **state OVS_UNUSED)
     }
 }
 
+/* Begins a message about a queueing discipline or one of its classes. */
+static struct tcmsg *
+begin_tc(uint16_t type, int ifindex)
+{
+    memset(buf, 0, sizeof buf);
+    nlh = mnl_nlmsg_put_header(buf);
+    nlh->nlmsg_type = type;
+
+    struct tcmsg *tcm = mnl_nlmsg_put_extra_header(nlh, sizeof *tcm);
+    tcm->tcm_ifindex = ifindex;
+    tcm->tcm_handle = 0x10000;
+    tcm->tcm_parent = TC_H_ROOT;
+    return tcm;
+}
+
+/* Asserts that the message is about link 7, and is of 'type'. */
+static struct link_qdisc_view
+parse_tc(enum link_msg_type type)
+{
+    struct link_msg msg;
+
+    assert_int_equal(parse(&msg), 0);
+    assert_int_equal(msg.type, type);
+    assert_int_equal(msg.qdisc.ifindex, 7);
+    assert_int_equal(msg.qdisc.handle, 0x10000);
+    assert_int_equal(msg.qdisc.parent, TC_H_ROOT);
+    return msg.qdisc;
+}
+
+static void
+queueing_disciplines_are_told(void **state OVS_UNUSED)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        uint16_t type = gone ? RTM_DELQDISC : RTM_NEWQDISC;
+
+        begin_tc(type, 7);
+        assert_malformed();             /* No kind. */
+        mnl_attr_put_u32(nlh, TCA_KIND, 0x41414141);
+        assert_malformed();             /* No string. */
+        begin_tc(type, 7);
+        mnl_attr_put_strz(nlh, TCA_KIND, "htb");
+        assert_string_equal(parse_tc(gone ? LINK_MSG_DELQDISC
+                                     : LINK_MSG_NEWQDISC).kind, "htb");
+
+        /* Of no link. */
+        begin_tc(type, 0);
+        mnl_attr_put_strz(nlh, TCA_KIND, "htb");
+        assert_malformed();
+        begin_tc(type, -7);
+        mnl_attr_put_strz(nlh, TCA_KIND, "htb");
+        assert_malformed();
+
+        nlh->nlmsg_len = MNL_NLMSG_HDRLEN + sizeof(struct tcmsg) - 1;
+        assert_malformed();
+    }
+}
+
+/* Only the header of a class matters, and may be all that there is. */
+static void
+classes_are_told(void **state OVS_UNUSED)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        uint16_t type = gone ? RTM_DELTCLASS : RTM_NEWTCLASS;
+        enum link_msg_type expected = (gone ? LINK_MSG_DELTCLASS
+                                       : LINK_MSG_NEWTCLASS);
+
+        begin_tc(type, 7);
+        assert_null(parse_tc(expected).kind);
+        mnl_attr_put_strz(nlh, TCA_KIND, "htb");
+        assert_null(parse_tc(expected).kind);
+        nlh->nlmsg_len = MNL_NLMSG_HDRLEN + sizeof(struct tcmsg) - 1;
+        assert_malformed();
+        begin_tc(type, 0);
+        assert_malformed();
+        begin_tc(type, -7);
+        assert_malformed();
+    }
+}
+
 static void
 other_messages_are_told_apart(void **state OVS_UNUSED)
 {
@@ -540,6 +620,8 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(wrong_lengths_are_refused),
         cmocka_unit_test(addresses_are_told),
         cmocka_unit_test(namespace_ids_are_told),
+        cmocka_unit_test(queueing_disciplines_are_told),
+        cmocka_unit_test(classes_are_told),
         cmocka_unit_test(other_messages_are_told_apart),
         cmocka_unit_test(what_the_kernel_sends_is_accepted),
     };
