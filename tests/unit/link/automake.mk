@@ -12,6 +12,7 @@ unit_tests += \
 	tests/unit/link/test-link-local \
 	tests/unit/link/test-link-local-random \
 	tests/unit/link/test-link-msg \
+	tests/unit/link/test-link-newer \
 	tests/unit/link/test-link-notify \
 	tests/unit/link/test-link-qdisc \
 	tests/unit/link/test-link-random \
@@ -38,7 +39,8 @@ tests_unit_link_test_link_bound_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) \
 	-Wl,--wrap=nl_kernel_recv \
 	-Wl,--wrap=mnl_socket_sendto \
-	-Wl,--wrap=recvmsg
+	-Wl,--wrap=recvmsg \
+	-Wl,--wrap=time_usec
 tests_unit_link_test_link_churn_SOURCES = \
 	tests/unit/link/test-link-churn.c \
 	$(link_fault_fixture) $(unit_fault) $(unit_link) $(unit_common)
@@ -84,6 +86,8 @@ tests_unit_link_test_link_local_random_SOURCES = \
 	tests/unit/link/test-link-local-random.c \
 	$(unit_rest) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_link_test_link_msg_SOURCES = tests/unit/link/test-link-msg.c $(unit_common)
+tests_unit_link_test_link_newer_SOURCES = \
+	tests/unit/link/test-link-newer.c $(unit_common)
 tests_unit_link_test_link_notify_SOURCES = \
 	tests/unit/link/test-link-notify.c $(link_table_fixture) $(unit_common)
 tests_unit_link_test_link_notify_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc

@@ -69,14 +69,28 @@ static struct {
     struct datagram part;       /* That is written. */
     bool done;
     unsigned int n_dumps;
+    unsigned int n_parts;       /* That were received, of all dumps. */
 
     struct datagram answer;     /* To a question. */
     unsigned int n_messages;    /* That were received, in this turn. */
 } kernel;
 
+/* What dumps take, in microseconds: the request, and each part. */
+#define REQUEST_USEC 1000000
+#define PART_USEC 7
+
 static struct link_table *table;
 static struct link_listener *listener;
 static unsigned int most_messages;      /* In a turn. */
+
+/* Only dumps take time. */
+long long int __wrap_time_usec(void);
+long long int
+__wrap_time_usec(void)
+{
+    return ((long long int) kernel.n_dumps * REQUEST_USEC
+            + kernel.n_parts * PART_USEC);
+}
 
 /* The kernel. */
 
@@ -278,7 +292,10 @@ __wrap_nl_kernel_recv(const struct mnl_socket *sock, void *buf,
     memcpy(buf, d->buf, n);
     if (sock != kernel.dump_sock) {
         kernel.n_messages++;
-    } else if (!kernel.done) {
+        return n;
+    }
+    kernel.n_parts++;
+    if (!kernel.done) {
         kernel.n_messages += n / (d->len ? NLMSG_ALIGN(
             ((const struct nlmsghdr *) d->buf)->nlmsg_len) : 1);
         kernel_write_part();
@@ -451,6 +468,38 @@ a_turn_takes_a_bounded_part_of_a_dump(void **state OVS_UNUSED)
 }
 
 static void
+time_under_rtnl_is_counted(void **state OVS_UNUSED)
+{
+    enum { PARTS = N_LINKS / PART_LINKS + 1 };
+    const uint64_t usec = REQUEST_USEC + PARTS * PART_USEC;
+    struct link_listener_stats stats;
+
+    link_listener_catch_up(listener);
+    link_listener_resync(listener);
+    turns_until_current(false);
+    link_listener_resync(listener);
+    turns_until_current(false);
+    link_listener_get_stats(listener, &stats);
+    assert_int_equal(kernel.n_parts, 3 * PARTS);
+    assert_int_equal(stats.rtnl[LINK_REASON_START], 1);
+    assert_int_equal(stats.rtnl_us[LINK_REASON_START], usec);
+    assert_int_equal(stats.rtnl[LINK_REASON_ASKED], 2);
+    assert_int_equal(stats.rtnl_us[LINK_REASON_ASKED], 2 * usec);
+    assert_int_equal(stats.rtnl[LINK_REASON_LOSS], 0);
+    assert_int_equal(stats.rtnl_us[LINK_REASON_LOSS], 0);
+    assert_int_equal(stats.rtnl[LINK_REASON_NAMESPACE], 0);
+    assert_int_equal(stats.rtnl_us[LINK_REASON_NAMESPACE], 0);
+    assert_int_equal(stats.nsid_requests, 1);
+    assert_int_equal(stats.resyncs, 3);
+    assert_int_equal(stats.resync_last, usec);
+    assert_int_equal(stats.resync_max, usec);
+    assert_int_equal(stats.resync_total, 3 * usec);
+    assert_int_equal(stats.interrupted, 0);
+    assert_int_equal(stats.failed, 0);
+    assert_int_equal(stats.malformed, 0);
+}
+
+static void
 under_churn_two_dumps_and_a_quiet_second_are_enough(void **state OVS_UNUSED)
 {
     link_listener_catch_up(listener);
@@ -496,6 +545,34 @@ a_change_during_a_try_calls_for_another(void **state OVS_UNUSED)
         turn();
     }
     churn();
+    for (int i = 0; i < 1000 / TURN_MSEC; i++) {
+        turn();
+    }
+    assert_true(link_listener_is_current(listener));
+    assert_true(is_equal());
+}
+
+/* Nor does it matter if it comes in the millisecond in which the try
+ * begins. */
+static void
+a_change_as_a_try_begins_calls_for_another(void **state OVS_UNUSED)
+{
+    unsigned int n_dumps;
+
+    link_listener_catch_up(listener);
+    kernel.lost = true;
+    turns_until_current(true);
+    for (int i = 0; i < 4 * 1000 / TURN_MSEC; i++) {
+        churn();
+        turn();
+    }
+    do {
+        n_dumps = kernel.n_dumps;
+        churn();
+        turn();
+    } while (n_dumps == kernel.n_dumps || !kernel.dump_sock);
+    churn();
+    link_listener_catch_up(listener);
     for (int i = 0; i < 1000 / TURN_MSEC; i++) {
         turn();
     }
@@ -565,8 +642,10 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(a_turn_takes_a_bounded_part_of_a_dump),
+        TEST(time_under_rtnl_is_counted),
         TEST(under_churn_two_dumps_and_a_quiet_second_are_enough),
         TEST(a_change_during_a_try_calls_for_another),
+        TEST(a_change_as_a_try_begins_calls_for_another),
         TEST(an_older_part_undoes_no_event),
     };
 
