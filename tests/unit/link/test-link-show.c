@@ -5,6 +5,7 @@
 #include <config.h>
 #include "link/link-show.h"
 
+#include <net/if.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -338,6 +339,70 @@ ports_of_switches_are_shown_as_such(void **state)
     free(text);
 }
 
+/* Every member of a link, each with a value of its own. */
+static void
+a_link_is_shown_in_full(void **state)
+{
+    static const struct {
+        const char *name;
+        long long int value;
+    } integers[] = {
+        { "ifindex", INDEX }, { "arp_type", 772 },
+        { "flags", IFF_UP | IFF_PROMISC }, { "operstate", 5 },
+        { "carrier_up", 31 }, { "carrier_down", 32 }, { "mtu", 1400 },
+        { "master", 71 }, { "lower", 72 }, { "addr_seqno", 0 },
+    };
+    static const int32_t nsids[] = { 73, LINK_NSID_OTHER, LINK_NSID_SAME };
+    struct fixture *f = *state;
+    struct link_view view = {
+        .ifindex = INDEX, .name = "veth9", .kind = "veth", .arp_type = 772,
+        .flags = IFF_UP | IFF_PROMISC, .operstate = 5, .carrier = false,
+        .carrier_up = 31, .carrier_down = 32, .mtu = 1400,
+        .hwaddr = (const uint8_t *) "\2\0\0\0\0\xfe", .hwaddr_len = 6,
+        .master = 71, .lower = 72,
+        .has = (LINK_HAS_OPERSTATE | LINK_HAS_CARRIER | LINK_HAS_CARRIER_COUNT
+                | LINK_HAS_MTU),
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(nsids); i++) {
+        const struct json *link;
+        struct link_info info;
+        struct json *json;
+        char *text;
+
+        view.lower_nsid = nsids[i];
+        link_table_update(f->table, NSID, &view);
+        assert_true(link_table_find(f->table, NSID, INDEX, &info));
+        json = show_json(f, NSID);
+        link = second_link(json);
+        assert_int_equal(shash_count(json_object(link)),
+                         ARRAY_SIZE(integers) + 7);
+        for (size_t j = 0; j < ARRAY_SIZE(integers); j++) {
+            assert_int_equal(integer(link, integers[j].name),
+                             integers[j].value);
+        }
+        assert_int_equal(integer(link, "change_seqno"), info.change_seqno);
+        assert_string_equal(string(link, "name"), "veth9");
+        assert_string_equal(string(link, "kind"), "veth");
+        assert_string_equal(string(link, "hwaddr"), "02:00:00:00:00:fe");
+        assert_int_equal(member(link, "carrier")->type, JSON_FALSE);
+        assert_int_equal(ovs_compat_json_size(array(link, "alt_names")), 0);
+        if (nsids[i] == 73) {
+            assert_int_equal(integer(link, "lower_nsid"), 73);
+        } else {
+            assert_string_equal(string(link, "lower_nsid"),
+                                nsids[i] == LINK_NSID_SAME ? "same"
+                                : "other");
+        }
+        json_destroy(json);
+
+        text = show_text(f, NSID);
+        assert_line(text, "1000 veth9 veth 1400 up no 71 31 32 "
+                    "02:00:00:00:00:fe");
+        free(text);
+    }
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -349,6 +414,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(json_tells_all),
         TEST(json_tells_of_the_links_of_one),
         TEST(ports_of_switches_are_shown_as_such),
+        TEST(a_link_is_shown_in_full),
     };
 
     unit_init(argv[0]);
