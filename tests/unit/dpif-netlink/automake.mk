@@ -11,6 +11,7 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-fallback-settings \
 	tests/unit/dpif-netlink/test-fallback-sockets \
 	tests/unit/dpif-netlink/test-fallback-uring \
+	tests/unit/dpif-netlink/test-flow-api \
 	tests/unit/dpif-netlink/test-flow-chains \
 	tests/unit/dpif-netlink/test-flow-dump \
 	tests/unit/dpif-netlink/test-flow-dump-devices \
@@ -19,6 +20,7 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-flow-random \
 	tests/unit/dpif-netlink/test-flow-settings \
 	tests/unit/dpif-netlink/test-flow-stale \
+	tests/unit/dpif-netlink/test-forward \
 	tests/unit/dpif-netlink/test-ports \
 	tests/unit/dpif-netlink/test-queues \
 	tests/unit/dpif-netlink/test-revalidation \
@@ -44,6 +46,25 @@ tests_unit_dpif_netlink_test_dpif_class_LDFLAGS = \
 	-Wl,--wrap=kdp_flow_offload_end_old \
 	-Wl,--wrap=kdp_flow_offload_keep_old \
 	-Wl,--wrap=upcall_table_recv
+tests_unit_dpif_netlink_test_forward_SOURCES = \
+	tests/unit/dpif-netlink/test-forward.c $(unit_common)
+tests_unit_dpif_netlink_test_forward_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=dp_register_provider \
+	-Wl,--wrap=dp_unregister_provider \
+	-Wl,--wrap=dpif_netlink_class
+tests_unit_dpif_netlink_test_flow_api_SOURCES = \
+	tests/unit/dpif-netlink/test-flow-api.c $(unit_common)
+tests_unit_dpif_netlink_test_flow_api_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=kdp_datapaths_for_each \
+	-Wl,--wrap=kdp_flow_offload_keeps_old \
+	-Wl,--wrap=kdp_tc_count \
+	-Wl,--wrap=kdp_tc_prepare_register \
+	-Wl,--wrap=netdev_kdp_upcalls_set_source \
+	-Wl,--wrap=show_offload_stats \
+	-Wl,--wrap=upcall_table_get_stats \
+	-Wl,--wrap=vport_table_get_by_name
 unit_fallback = \
 	tests/unit/dpif-netlink/fallback-fixture.c \
 	tests/unit/dpif-netlink/fallback-fixture.h \
