@@ -22,6 +22,7 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-flow-stale \
 	tests/unit/dpif-netlink/test-forward \
 	tests/unit/dpif-netlink/test-ports \
+	tests/unit/dpif-netlink/test-provider \
 	tests/unit/dpif-netlink/test-queues \
 	tests/unit/dpif-netlink/test-revalidation \
 	tests/unit/dpif-netlink/test-show \
@@ -65,6 +66,91 @@ tests_unit_dpif_netlink_test_flow_api_LDFLAGS = \
 	-Wl,--wrap=show_offload_stats \
 	-Wl,--wrap=upcall_table_get_stats \
 	-Wl,--wrap=vport_table_get_by_name
+tests_unit_dpif_netlink_test_provider_SOURCES = \
+	tests/unit/dpif-netlink/test-provider.c $(unit_common)
+tests_unit_dpif_netlink_test_provider_LDFLAGS = \
+	$(AM_LDFLAGS) \
+	-Wl,--wrap=dispatch_check \
+	-Wl,--wrap=dispatch_handlers_set \
+	-Wl,--wrap=dispatch_is_per_port \
+	-Wl,--wrap=dispatch_recv_set \
+	-Wl,--wrap=dispatch_revalidate \
+	-Wl,--wrap=dispatch_run \
+	-Wl,--wrap=dispatch_set_features \
+	-Wl,--wrap=dispatch_wait \
+	-Wl,--wrap=dp_register_provider \
+	-Wl,--wrap=dp_unregister_provider \
+	-Wl,--wrap=dpif_netlink_class \
+	-Wl,--wrap=if_notifier_kdp_catch_up \
+	-Wl,--wrap=if_notifier_kdp_tunnel_refused \
+	-Wl,--wrap=kdp_datapaths_close \
+	-Wl,--wrap=kdp_datapaths_for_each \
+	-Wl,--wrap=kdp_datapaths_open \
+	-Wl,--wrap=kdp_diagnose_register \
+	-Wl,--wrap=kdp_diagnose_set_config \
+	-Wl,--wrap=kdp_flow_api_register \
+	-Wl,--wrap=kdp_flow_dump_create \
+	-Wl,--wrap=kdp_flow_offload_clean_up \
+	-Wl,--wrap=kdp_flow_offload_forbid \
+	-Wl,--wrap=kdp_flow_offload_ports_changed \
+	-Wl,--wrap=kdp_flow_offload_run \
+	-Wl,--wrap=kdp_flow_offload_set \
+	-Wl,--wrap=kdp_flow_offload_wait \
+	-Wl,--wrap=kdp_flow_operate \
+	-Wl,--wrap=kdp_tc_check \
+	-Wl,--wrap=kdp_tc_orphans_look \
+	-Wl,--wrap=kdp_tc_orphans_stop \
+	-Wl,--wrap=offload_flush \
+	-Wl,--wrap=poll_immediate_wake_at \
+	-Wl,--wrap=ports_add \
+	-Wl,--wrap=ports_del \
+	-Wl,--wrap=ports_dump_done \
+	-Wl,--wrap=ports_dump_next \
+	-Wl,--wrap=ports_dump_start \
+	-Wl,--wrap=ports_query_by_name \
+	-Wl,--wrap=ports_query_by_number \
+	-Wl,--wrap=settings_limit_handlers \
+	-Wl,--wrap=settings_set \
+	-Wl,--wrap=settings_set_port \
+	-Wl,--wrap=show_offload_stats \
+	-Wl,--wrap=show_register \
+	-Wl,--wrap=takeover_begin \
+	-Wl,--wrap=takeover_cancel \
+	-Wl,--wrap=takeover_dump_begins \
+	-Wl,--wrap=takeover_hides_flows \
+	-Wl,--wrap=takeover_list \
+	-Wl,--wrap=takeover_operated \
+	-Wl,--wrap=takeover_port_added \
+	-Wl,--wrap=takeover_ports_claim \
+	-Wl,--wrap=takeover_ports_delete \
+	-Wl,--wrap=takeover_ports_forget \
+	-Wl,--wrap=takeover_ports_hides \
+	-Wl,--wrap=takeover_ports_keep \
+	-Wl,--wrap=takeover_ports_run \
+	-Wl,--wrap=takeover_refuses_flush \
+	-Wl,--wrap=takeover_revalidate \
+	-Wl,--wrap=takeover_run \
+	-Wl,--wrap=takeover_upcalls_on \
+	-Wl,--wrap=takeover_wait \
+	-Wl,--wrap=upcall_dest_dump_begins \
+	-Wl,--wrap=upcall_dest_pid \
+	-Wl,--wrap=upcall_dest_set_takeover \
+	-Wl,--wrap=upcall_fq_total_bytes \
+	-Wl,--wrap=upcall_store_end \
+	-Wl,--wrap=upcall_store_is_left \
+	-Wl,--wrap=upcall_store_leave \
+	-Wl,--wrap=upcall_store_return \
+	-Wl,--wrap=upcall_store_send \
+	-Wl,--wrap=upcall_table_go_on \
+	-Wl,--wrap=upcall_table_halt \
+	-Wl,--wrap=upcall_table_purge \
+	-Wl,--wrap=upcall_table_recv \
+	-Wl,--wrap=upcall_table_recv_wait \
+	-Wl,--wrap=upcall_table_set_handlers \
+	-Wl,--wrap=vport_poller_create \
+	-Wl,--wrap=vport_poller_destroy \
+	-Wl,--wrap=vport_poller_next \
+	-Wl,--wrap=vport_poller_wait
 unit_fallback = \
 	tests/unit/dpif-netlink/fallback-fixture.c \
 	tests/unit/dpif-netlink/fallback-fixture.h \
