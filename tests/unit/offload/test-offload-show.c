@@ -43,8 +43,10 @@ make_info(void)
         thread->n_queued = 5 + i;
         thread->most_queued = 100 + i;
         thread->n_rules = 20;
-        thread->counters[OFFLOAD_ENQUEUED] = 1000;
-        thread->counters[OFFLOAD_INSERTED] = 900;
+        for (size_t j = 0; j <= OFFLOAD_PARKED; j++) {
+            thread->counters[j] = 1000 * i + 10 * j + 1;
+            info.total.counters[j] += thread->counters[j];
+        }
         thread->cumulative = (struct average_summary) {
             .n = i ? 100 : 300, .mean = i ? 1000 : 200, .variance = 0,
         };
@@ -52,12 +54,12 @@ make_info(void)
             .n = i ? 100 : 300, .mean = i ? 100 : 20, .variance = 16,
         };
         thread->latency = (struct latency_summary) {
-            .n = 5, .p50 = 10, .p99 = 20, .max = 30,
+            .n = 5, .p50 = 10, .p99 = 20, .max = 30 + i,
         };
-        info.total.counters[OFFLOAD_ENQUEUED] += 1000;
-        info.total.counters[OFFLOAD_INSERTED] += 900;
         info.total.n_queued += thread->n_queued;
+        info.total.most_queued = thread->most_queued;
         info.total.n_rules += thread->n_rules;
+        info.total.latency.max = thread->latency.max;
         average_summary_merge(&info.total.cumulative, &thread->cumulative);
         average_summary_merge(&info.total.exponential, &thread->exponential);
     }
@@ -78,24 +80,105 @@ text_has_threads_states_and_reasons(void **state OVS_UNUSED)
     struct ds s = DS_EMPTY_INITIALIZER;
 
     offload_show_text(&info, &s);
-    assert_non_null(strstr(ds_cstr(&s), "offload: 2 threads\n"
-                           "  flows: kernel 4, queued 0, parked 0, in tc 40, "
-                           "moving back 0, rejected 0, deleting 0\n"
-                           "  in tc: in hardware 30, partly in hardware 2, "
-                           "only in software 7, not read yet 1\n"));
-    assert_non_null(strstr(ds_cstr(&s), "\n    total       11"));
-    assert_non_null(strstr(ds_cstr(&s), "  also: vanished 2, deletions tried "
-                           "again 6 (5 for long)\n"));
-    assert_non_null(strstr(ds_cstr(&s), "  not supported                     "
-                           "            7      3  ufid:11223344-5566-7788-"
-                           "99aa-bbccddeeff00 (Operation not supported): "
-                           "card: no more than one VLAN tag\n"));
-    assert_null(strstr(ds_cstr(&s), "ended"));
+    assert_string_equal(ds_cstr(&s),
+        "offload: 2 threads\n"
+        "  flows: kernel 4, queued 0, parked 0, in tc 40, moving back 0, "
+        "rejected 0, deleting 0\n"
+        "  in tc: in hardware 30, partly in hardware 2, only in software 7, "
+        "not read yet 1\n"
+        "   thread   queued     most    in tc   enqueued   inserted   "
+        "modified    deleted   returned   rejected superseded\n"
+        "        0        5      100       20          1         11         "
+        "21         31         41         51         61\n"
+        "        1        6      101       20       1001       1011       "
+        "1021       1031       1041       1051       1061\n"
+        "    total       11      101       40       1002       1022       "
+        "1042       1062       1082       1102       1122\n"
+        "  from request to insertion, in microseconds\n"
+        "   thread       mean  deviation     lately  deviation        p50"
+        "        p99        max\n"
+        "        0        200          0         20          4         10"
+        "         20         30\n"
+        "        1       1000          0        100          4         10"
+        "         20         31\n"
+        "    total        400        346         40         35          -"
+        "          -         31\n"
+        "  also: parked 1142, vanished 2, deletions tried again 6 "
+        "(5 for long)\n"
+        "  why not in tc                             times   port  "
+        "latest example\n"
+        "  not supported                                 7      3  "
+        "ufid:11223344-5566-7788-99aa-bbccddeeff00 "
+        "(Operation not supported): card: no more than one VLAN tag\n");
+
     info.threads[1].running = false;
+    info.n_running = 1;
+    info.reasons[OFFLOAD_REASON_UNSUPPORTED].n = 0;
+    info.reasons[OFFLOAD_REASON_FULL] = (struct offload_reason_info) {
+        .n = 1, .ufid = ufid, .port = 4,
+    };
     ds_clear(&s);
     offload_show_text(&info, &s);
-    assert_non_null(strstr(ds_cstr(&s), "(ended)\n"));
+    assert_non_null(strstr(ds_cstr(&s), "offload: 1 threads\n"));
+    assert_non_null(strstr(ds_cstr(&s), "         61\n        1        6"));
+    assert_non_null(strstr(ds_cstr(&s), "       1061 (ended)\n    total"));
+    assert_non_null(strstr(ds_cstr(&s), "       1122\n  from request"));
+    assert_non_null(strstr(ds_cstr(&s), "  latest example\n"
+                           "  queue full                                    "
+                           "1      4  ufid:11223344-5566-7788-99aa-"
+                           "bbccddeeff00\n"));
     ds_destroy(&s);
+}
+
+/* What follows the table of threads: rare events, if there are any, each named
+ * only if it has happened. */
+static void
+rare_events_are_shown_if_there_are_any(void **state OVS_UNUSED)
+{
+    static const struct {
+        struct offload_engine_info info;
+        const char *text;
+    } cases[] = {
+        { { .n_threads = 0 }, "" },
+        { { .n_backoffs = 3 }, "  also: ports backing off 3\n" },
+        { { .n_retried = 2, .n_stuck = 1 },
+          "  also: deletions tried again 2 (1 for long)\n" },
+        { { .n_audits = 9 }, "  also: audits of all rules 9\n" },
+        { { .total.counters = { [OFFLOAD_SUPERSEDED] = 1,
+                                [OFFLOAD_PARKED] = 2,
+                                [OFFLOAD_ADOPTED] = 3,
+                                [OFFLOAD_STALE] = 4,
+                                [OFFLOAD_VANISHED] = 5,
+                                [OFFLOAD_LEAKED] = 6,
+                                [OFFLOAD_OVERLAPPED] = 7,
+                                [OFFLOAD_LOST] = 8,
+                                [OFFLOAD_ORPHANS] = 9,
+                                [OFFLOAD_REMADE] = 10 },
+            .n_backoffs = 11, .n_retried = 12, .n_audits = 13 },
+          "  also: parked 2, adopted 3, stale 4, vanished 5, leaked 6, "
+          "overlapped 7, lost 8, orphans 9, remade 10, ports backing off 11, "
+          "deletions tried again 12 (0 for long), audits of all rules 13\n" },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct ds s = DS_EMPTY_INITIALIZER;
+        const char *table_end;
+
+        offload_show_text(&cases[i].info, &s);
+        table_end = strchr(strrchr(ds_cstr(&s), '-'), '\n');
+        assert_string_equal(table_end + 1, cases[i].text);
+        ds_destroy(&s);
+    }
+}
+
+/* 'json', whose members are in alphabetical order, as a string. */
+static void
+assert_json(const struct json *json, const char *expected)
+{
+    char *s = json_to_string(json, JSSF_SORT);
+
+    assert_string_equal(s, expected);
+    free(s);
 }
 
 /* Follows names and indexes, which end with NULL, from 'json'. */
@@ -112,32 +195,53 @@ static void
 json_has_the_same(void **state OVS_UNUSED)
 {
     struct offload_engine_info info = make_info();
-    struct json *json = offload_show_json(&info);
-    const struct json *total = member(json, "total");
-    const struct json *thread, *reason;
+    const struct json *total, *latency;
+    struct json *json;
 
+    info.n_backoffs = 1;
+    info.n_audits = 3;
+    json = offload_show_json(&info);
+    total = member(json, "total");
     unit_shown("offload-show#datapath", json);
-    assert_int_equal(json_integer(member(member(json, "flows"), "in tc")), 40);
-    assert_int_equal(json_integer(member(member(json, "in_tc"),
-                                         "only in software")), 7);
-    assert_int_equal(json_integer(member(total, "queued")), 11);
-    assert_int_equal(json_integer(member(total, "vanished")), 2);
+    assert_json(member(json, "flows"),
+                "{\"deleting\":0,\"in tc\":40,\"kernel\":4,"
+                "\"moving back\":0,\"parked\":0,\"queued\":0,"
+                "\"rejected\":0}");
+    assert_json(member(json, "in_tc"),
+                "{\"in hardware\":30,\"not read yet\":1,"
+                "\"only in software\":7,\"partly in hardware\":2}");
+    assert_int_equal(json_integer(member(json, "ports_backing_off")), 1);
     assert_int_equal(json_integer(member(json, "deletions_retried")), 6);
     assert_int_equal(json_integer(member(json, "deletions_stuck")), 5);
+    assert_int_equal(json_integer(member(json, "audits")), 3);
     assert_int_equal(ovs_compat_json_size(member(json, "threads")), 2);
-    thread = ovs_compat_json_at(member(json, "threads"), 1);
-    assert_int_equal(json_integer(member(thread, "thread")), 1);
-    assert_int_equal(json_integer(member(member(thread, "latency_us"),
-                                         "p99")), 20);
-    assert_int_equal(ovs_compat_json_size(member(json, "reasons")), 1);
-    reason = ovs_compat_json_at(member(json, "reasons"), 0);
-    assert_string_equal(json_string(member(reason, "reason")),
-                        "not supported");
-    assert_int_equal(json_integer(member(reason, "n")), 7);
-    assert_int_equal(json_integer(member(reason, "port")), 3);
-    assert_int_equal(json_integer(member(reason, "errno")), EOPNOTSUPP);
-    assert_string_equal(json_string(member(reason, "why")),
-                        "card: no more than one VLAN tag");
+    assert_json(ovs_compat_json_at(member(json, "threads"), 1),
+                "{\"adopted\":0,\"deleted\":1031,\"enqueued\":1001,"
+                "\"in_tc\":20,\"inserted\":1011,\"latency_us\":{"
+                "\"cumulative\":{\"deviation\":0,\"mean\":1000,\"n\":100},"
+                "\"exponential\":{\"deviation\":4,\"mean\":100,\"n\":100},"
+                "\"max\":31,\"p50\":10,\"p99\":20},\"leaked\":0,"
+                "\"lost\":0,\"modified\":1021,\"most_queued\":101,"
+                "\"orphans\":0,\"overlapped\":0,\"parked\":1071,"
+                "\"queued\":6,\"rejected\":1051,\"remade\":0,"
+                "\"returned\":1041,\"running\":true,\"stale\":0,"
+                "\"superseded\":1061,\"thread\":1,\"vanished\":0}");
+    assert_int_equal(json_integer(member(total, "queued")), 11);
+    assert_int_equal(json_integer(member(total, "most_queued")), 101);
+    assert_int_equal(json_integer(member(total, "in_tc")), 40);
+    assert_int_equal(json_integer(member(total, "inserted")), 1022);
+    assert_int_equal(json_integer(member(total, "vanished")), 2);
+    assert_null(shash_find(json_object(total), "thread"));
+    assert_null(shash_find(json_object(total), "running"));
+    latency = member(total, "latency_us");
+    assert_int_equal(json_integer(member(latency, "max")), 31);
+    assert_null(shash_find(json_object(latency), "p50"));
+    assert_null(shash_find(json_object(latency), "p99"));
+    assert_json(member(json, "reasons"),
+                "[{\"errno\":95,\"n\":7,\"port\":3,"
+                "\"reason\":\"not supported\","
+                "\"ufid\":\"11223344-5566-7788-99aa-bbccddeeff00\","
+                "\"why\":\"card: no more than one VLAN tag\"}]");
     json_destroy(json);
 }
 
@@ -243,6 +347,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_has_threads_states_and_reasons),
+        cmocka_unit_test(rare_events_are_shown_if_there_are_any),
         cmocka_unit_test(json_has_the_same),
         cmocka_unit_test(why_tells_the_reason),
         cmocka_unit_test(figures_of_all_threads_are_weighted),
