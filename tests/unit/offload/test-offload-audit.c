@@ -14,8 +14,11 @@
 #include "harness/clock.h"
 #include "harness/unit.h"
 #include "harness/wait.h"
+#include "offload/offload-audit.h"
+#include "offload/offload-engine.h"
 #include "offload/offload-reader.h"
 #include "ovs-thread.h"
+#include "timeval.h"
 #include "util.h"
 
 #define KERNEL OFFLOAD_FAKE_KERNEL
@@ -23,15 +26,22 @@
 #define CREATE OFFLOAD_PUT_CREATE
 #define MODIFY OFFLOAD_PUT_MODIFY
 
+/* An engine with 'n_ports' ports and an audit each 'interval' ms. */
+static void
+init_with(struct unit_offload *unit, unsigned int interval, uint32_t n_ports)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+
+    config.audit_interval = interval;
+    config.backoff = 1;
+    unit_offload_init(unit, &config, n_ports);
+}
+
 /* An engine with two ports and an audit in each round. */
 static void
 init(struct unit_offload *unit)
 {
-    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
-
-    config.audit_interval = 1;
-    config.backoff = 1;
-    unit_offload_init(unit, &config, 2);
+    init_with(unit, 1, 2);
 }
 
 /* A round of the reader thread, which is due if it is the first one, or when
@@ -140,6 +150,87 @@ there_is_no_audit_while_old_chains_are_kept(void **state OVS_UNUSED)
     unit_settle(&unit);
     assert_int_equal(unit_where(&unit, 1), 0);
     unit_offload_uninit(&unit);
+}
+
+static void
+there_is_no_audit_without_an_interval(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    ovs_u128 ufid;
+
+    init_with(&unit, 0, 2);
+    add_orphan(&unit, 1, 1);
+    for (int i = 0; i < 3; i++) {
+        round_of(&unit);
+    }
+    unit_settle(&unit);
+    assert_int_equal(n_audits(&unit), 0);
+    assert_int_equal(unit_where(&unit, 1), TC);
+
+    /* The end of the test would complain. */
+    ufid = unit_ufid(1);
+    offload_fake_remove(unit.fake, true, &ufid);
+    unit_offload_uninit(&unit);
+}
+
+static void
+there_is_no_audit_of_a_tc_that_does_not_list_all(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    init(&unit);
+    unit.offload->backend.list_all = NULL;
+    for (int i = 0; i < 3; i++) {
+        round_of(&unit);
+    }
+    assert_int_equal(n_audits(&unit), 0);
+    unit_offload_uninit(&unit);
+}
+
+/* The interval grows with the number of ports. */
+static void
+audits_are_as_far_apart_as_is_configured(void **state OVS_UNUSED)
+{
+    enum { INTERVAL = 10 };
+    static const struct {
+        uint32_t n_ports;
+        unsigned int factor;
+    } cases[] = {
+        { 0, 1 },
+        { OFFLOAD_AUDIT_PORTS - 1, 1 },
+        { OFFLOAD_AUDIT_PORTS, 2 },
+        { 2 * OFFLOAD_AUDIT_PORTS, 3 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const unsigned int factor = cases[i].factor;
+        struct unit_offload unit;
+
+        init_with(&unit, INTERVAL, cases[i].n_ports);
+        round_of(&unit);
+        assert_int_equal(n_audits(&unit), 1);
+        for (unsigned int j = 1; j < INTERVAL * factor; j++) {
+            round_of(&unit);
+            assert_int_equal(n_audits(&unit), 1);
+        }
+        round_of(&unit);
+        assert_int_equal(n_audits(&unit), 2);
+
+        /* An earlier time does not count. */
+        offload_audit_postpone(unit.offload, time_msec());
+        for (unsigned int j = 1; j < INTERVAL * factor; j++) {
+            round_of(&unit);
+        }
+        assert_int_equal(n_audits(&unit), 2);
+        offload_audit_postpone(unit.offload, time_msec() + 5);
+        for (unsigned int j = 1; j < 5; j++) {
+            round_of(&unit);
+        }
+        assert_int_equal(n_audits(&unit), 2);
+        round_of(&unit);
+        assert_int_equal(n_audits(&unit), 3);
+        unit_offload_uninit(&unit);
+    }
 }
 
 static void *
@@ -324,6 +415,9 @@ main(void)
         TEST(rule_of_no_flow_goes_in_the_round_after_it_was_found),
         TEST(rules_of_ports_that_are_not_known_stay),
         TEST(there_is_no_audit_while_old_chains_are_kept),
+        TEST(there_is_no_audit_without_an_interval),
+        TEST(there_is_no_audit_of_a_tc_that_does_not_list_all),
+        TEST(audits_are_as_far_apart_as_is_configured),
         TEST(rules_under_way_are_no_orphans),
         TEST(outdated_list_harms_nobody),
         TEST(flow_comes_after_the_orphan_of_its_ufid),
