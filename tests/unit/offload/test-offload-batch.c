@@ -10,6 +10,7 @@
 
 #include "harness/clock.h"
 #include "harness/unit.h"
+#include "offload/offload-engine.h"
 #include "ovs-atomic.h"
 #include "ovs-rcu.h"
 #include "util.h"
@@ -99,6 +100,43 @@ batch_is_as_small_as_tc_is_slow(void **state OVS_UNUSED)
     uninit(&unit);
 }
 
+/* Returns the time per flow, in ns, that the thread has measured. */
+static uint32_t
+flow_nsec(struct unit_offload *unit)
+{
+    uint32_t nsec;
+
+    atomic_read_relaxed(&unit->offload->queues.queues[0].flow_nsec, &nsec);
+    return nsec;
+}
+
+/* Each batch is a single flow. */
+static void
+time_per_flow_is_a_moving_average(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    struct device device;
+
+    init(&unit, &device);
+    assert_int_equal(flow_nsec(&unit), 0);
+    atomic_store_relaxed(&device.delay, 40);
+    assert_int_equal(offer(&unit, 0, 1), 1);
+    assert_int_equal(flow_nsec(&unit), 40000000);
+    atomic_store_relaxed(&device.delay, 48);
+    assert_int_equal(offer(&unit, 1, 1), 1);
+    assert_int_equal(flow_nsec(&unit), 41000000);
+    atomic_store_relaxed(&device.delay, 0);
+    assert_int_equal(offer(&unit, 2, 1), 1);
+    assert_int_equal(flow_nsec(&unit), 35875000);
+
+    /* More than fits. */
+    atomic_store_relaxed(&device.delay, 10000);
+    assert_int_equal(offer(&unit, 3, 1), 1);
+    assert_int_equal(flow_nsec(&unit),
+                     (35875000 * UINT64_C(7) + UINT32_MAX) / 8);
+    uninit(&unit);
+}
+
 static void
 thread_is_quiescent_while_the_kernel_works(void **state OVS_UNUSED)
 {
@@ -117,6 +155,7 @@ main(int argc OVS_UNUSED, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(batch_is_as_small_as_tc_is_slow),
+        cmocka_unit_test(time_per_flow_is_a_moving_average),
         cmocka_unit_test(thread_is_quiescent_while_the_kernel_works),
     };
 
