@@ -249,6 +249,46 @@ what_waited_on_a_shared_socket_is_served(void **state)
     check_adopted(*state, UPCALL_PORT_SHARED);
 }
 
+/* However many reads it takes. */
+static void
+what_comes_after_the_mark_is_of_this_run(void **state)
+{
+    static const uint32_t port_nos[] = { 1, UPCALL_PORT_SHARED };
+    struct fixture *f = *state;
+
+    set_handlers(f, 1);
+    for (size_t i = 0; i < ARRAY_SIZE(port_nos); i++) {
+        enum { N = 2 * UPCALL_BATCH };
+        struct upcall_channel_stats stats;
+        uint64_t seq = 0;
+        uint32_t pid;
+        int fd = open_old_socket(&pid);
+
+        adopt(f, fd, port_nos[i]);
+        assert_int_equal(send_action(f, pid, 0), 0);
+        upcall_table_end_adopted(f->table);
+        for (uint64_t j = 0; j < N; j++) {
+            assert_int_equal(send_action(f, pid, j), 0);
+        }
+        while (seq < N) {
+            struct upcall_view views[UPCALL_BATCH];
+            size_t n = recv_batch(f, 0, views);
+
+            assert_true(n > 0);
+            for (size_t j = 0; j < n; j++) {
+                assert_int_equal(unit_view_seq(&views[j]), seq++);
+            }
+        }
+        expect_nothing(f, 0);
+        assert_int_equal(n_outdated(f), i + 1);
+        stats = stats_of(f, port_nos[i]);
+        assert_int_equal(stats.received, N + 2);
+        assert_int_equal(stats.backlog, 0);
+        assert_int_equal(stats.malformed, 0);
+        upcall_table_del(f->table, port_nos[i]);
+    }
+}
+
 /* Nothing more is queued on a socket that overran before it was emptied. */
 static void
 socket_that_overran_ends_when_it_is_empty(void **state)
@@ -316,6 +356,7 @@ main(void)
         cmocka_unit_test(action_is_told_from_what_is_short),
         TEST(what_waited_on_an_adopted_socket_is_served),
         TEST(what_waited_on_a_shared_socket_is_served),
+        TEST(what_comes_after_the_mark_is_of_this_run),
         TEST(socket_that_overran_ends_when_it_is_empty),
         TEST(purge_ends_what_waited),
         cmocka_unit_test(descriptor_that_is_no_socket_is_refused),
