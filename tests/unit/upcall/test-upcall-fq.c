@@ -6,6 +6,7 @@
 #include <config.h>
 #include "upcall/upcall-fq.h"
 
+#include <endian.h>
 #include <libmnl/libmnl.h>
 #include <linux/genetlink.h>
 #include <stdlib.h>
@@ -293,7 +294,9 @@ key_of(uint32_t port_no, const void *source, size_t source_len, uint64_t id,
         struct upcall_sender_key other;
         char *part = xmemdup(buf, MAX(1, i));
 
+        memset(&other, 0xff, sizeof other);
         upcall_sender_key_get(part, i, by_port, &other);
+        assert_int_equal(other.pad, 0);
         free(part);
     }
     return key;
@@ -303,6 +306,49 @@ static bool
 is_same(struct upcall_sender_key a, struct upcall_sender_key b)
 {
     return !memcmp(&a, &b, sizeof a);
+}
+
+/* Checks all of 'key'. */
+static void
+check_key(struct upcall_sender_key key, struct upcall_sender_key expected,
+          uint64_t id, const char *remote)
+{
+    char buf[UPCALL_SENDER_REMOTE_LEN];
+
+    assert_memory_equal(&key, &expected, sizeof key);
+    assert_true(upcall_sender_id(&key) == id);
+    assert_int_equal(upcall_sender_has_remote(&key),
+                     strcmp(remote, "(unknown)") != 0);
+    upcall_sender_format_remote(&key, buf);
+    assert_string_equal(buf, remote);
+}
+
+static void
+key_says_where_an_upcall_comes_from(void **state OVS_UNUSED)
+{
+    static const uint8_t v4[4] = { 10, 0, 0, 1 };
+    static const uint8_t v6[16] = { 0x20, 1, [15] = 9 };
+    static const uint8_t v6_last[16] = { [15] = 1 };
+    const uint64_t id = htobe64(70000);
+
+    check_key(key_of(3, v4, 4, id, false), (struct upcall_sender_key) {
+        .source = { [10] = 0xff, 0xff, 10, 0, 0, 1 }, .id = id,
+    }, 70000, "10.0.0.1");
+    check_key(key_of(3, v6, 16, id, false), (struct upcall_sender_key) {
+        .source = { 0x20, 1, [15] = 9 }, .id = id,
+    }, 70000, "2001::9");
+    check_key(key_of(3, v6_last, 16, 0, false), (struct upcall_sender_key) {
+        .source = { [15] = 1 },
+    }, 0, "::1");
+    check_key(key_of(3, v6, 15, id, false), (struct upcall_sender_key) {
+        .id = id,
+    }, 70000, "(unknown)");
+    check_key(key_of(3, NULL, 0, 0, false), (struct upcall_sender_key) {
+        .id = 0,
+    }, 0, "(unknown)");
+    check_key(key_of(3, v4, 4, id, true), (struct upcall_sender_key) {
+        .port_no = 3,
+    }, 0, "(unknown)");
 }
 
 static void
@@ -340,6 +386,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(memory_is_bounded),
         TEST(what_waits_too_long_is_thrown_away),
         TEST(model_of_many_senders),
+        cmocka_unit_test(key_says_where_an_upcall_comes_from),
         cmocka_unit_test(senders_are_told_apart),
     };
 
