@@ -604,6 +604,45 @@ text_tells_the_same(void **state OVS_UNUSED)
     ds_destroy(&s);
 }
 
+/* Lines about what does not happen to most datapaths. */
+static void
+text_tells_only_of_what_happened(void **state OVS_UNUSED)
+{
+    static const char *const lines[] = {
+        "target", "dropped:", "refused:", "outdated:", "adopted:",
+    };
+    struct upcall_table_info one = empty;
+    struct ds s = DS_EMPTY_INITIALIZER;
+
+    upcall_show_text(&one, &s);
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+        assert_null(strstr(ds_cstr(&s), lines[i]));
+    }
+    check_line(&s, "ports", "ports 0, sockets 0, handlers 0, engine e");
+    check_line(&s, "receive",
+               "receive buffers: 0 kB for each port, at most 0 MB in all");
+
+    ds_clear(&s);
+    one.foreign = 1;
+    upcall_show_text(&one, &s);
+    check_line(&s, "dropped:", "dropped: 1 of another datapath, 0 when "
+               "handlers were changed");
+
+    ds_clear(&s);
+    one.foreign = 0;
+    one.abandoned = 1;
+    upcall_show_text(&one, &s);
+    check_line(&s, "dropped:", "dropped: 0 of another datapath, 1 when "
+               "handlers were changed");
+
+    ds_clear(&s);
+    one.n_adopted = 1;
+    upcall_show_text(&one, &s);
+    check_line(&s, "adopted:", "adopted: 0 upcalls had waited on 1 sockets of "
+               "a previous run");
+    ds_destroy(&s);
+}
+
 static void
 text_tells_of_senders(void **state OVS_UNUSED)
 {
@@ -791,6 +830,7 @@ main(void)
         cmocka_unit_test(json_tells_of_every_handler),
         cmocka_unit_test(json_tells_of_every_group),
         cmocka_unit_test(json_tells_of_every_sender),
+        cmocka_unit_test(text_tells_only_of_what_happened),
         cmocka_unit_test(text_tells_of_senders),
         cmocka_unit_test(senders_are_sorted_by_what_they_have),
         cmocka_unit_test(json_of_an_empty_table_has_empty_arrays),
