@@ -319,7 +319,7 @@ idle_group_takes_over_from_a_busy_one(void **state)
 static void
 channel_on_loan_wakes_the_sleeper_of_its_home(void **state)
 {
-    struct upcall_handler *handler;
+    struct upcall_handler *handler, *successor;
     struct fixture *f = *state;
     struct upcall_channel *channel = create_channel_at(1, 2);
     struct upcall_handler_stats stats;
@@ -345,8 +345,11 @@ channel_on_loan_wakes_the_sleeper_of_its_home(void **state)
     top_up(f, 0, 2 * UPCALL_BATCH);
     ovs_refcount_ref(&channel->refcount);
     assert_true(upcall_channel_take(channel, upcall_token(1, 1)));
+    assert_false(upcall_handler_is_ready(handler));
     assert_true(upcall_sched_push(home, channel, upcall_token(1, 1)));
+    assert_true(upcall_handler_is_ready(handler));
     while (!upcall_handler_recv(handler, &view)) {
+        assert_true(upcall_handler_is_in_batch(handler));
         n++;
     }
     assert_int_equal(n, UPCALL_BATCH);
@@ -359,14 +362,27 @@ channel_on_loan_wakes_the_sleeper_of_its_home(void **state)
     assert_true(upcall_sched_sleep_begin(home));
     upcall_sched_poll(home, &events);
     assert_false(events.kicked);
+    assert_true(upcall_handler_is_ready(handler));
     assert_int_equal(upcall_handler_recv(handler, &view), EAGAIN);
+    assert_false(upcall_handler_is_in_batch(handler));
+    assert_false(upcall_handler_is_ready(handler));
     assert_int_equal(upcall_sched_n_queued(home), 1);
     upcall_sched_poll(home, &events);
     assert_true(events.kicked);
+
+    /* A handler that replaces it has to be called to release its channels. */
+    assert_int_equal(upcall_handler_create(f->table, 0, 1, groups,
+                                           &upcall_engine_epoll, &successor),
+                     0);
+    assert_false(upcall_handler_is_ready(successor));
+    upcall_handler_set_predecessor(successor, handler);
+    assert_true(upcall_handler_is_ready(successor));
+    assert_int_equal(upcall_handler_recv(successor, &view), EAGAIN);
+    assert_false(upcall_handler_is_ready(successor));
     upcall_sched_sleep_end(home);
 
     upcall_ports_detach(f->table);
-    upcall_handler_unref(handler);
+    upcall_handler_unref(successor);
     upcall_groups_unref(groups);
 }
 
