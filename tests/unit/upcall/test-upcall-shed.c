@@ -78,11 +78,14 @@ add_drops(int fd, uint32_t *n)
     }
 }
 
+static unsigned int n_meminfo;  /* Looks at the memory of sockets. */
+
 int __wrap_getsockopt(int, int, int, void *, socklen_t *);
 int __real_getsockopt(int, int, int, void *, socklen_t *);
 int
 __wrap_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 {
+    n_meminfo += level == SOL_SOCKET && name == SO_MEMINFO;
     if (no_meminfo && level == SOL_SOCKET && name == SO_MEMINFO) {
         errno = ENOPROTOOPT;
         return -1;
@@ -188,9 +191,10 @@ n_waiting(struct fixture *f, size_t i)
     return (f->n_sent[i] - f->n_received[i] - drops[i].n - stats_shed(f, i));
 }
 
-/* Receives a batch, in which the upcalls of each port are in order. */
+/* Receives a batch, in which the upcalls of each port are in order.  No time
+ * passes. */
 static void
-recv_batch(struct fixture *f)
+recv_now(struct fixture *f)
 {
     struct upcall_view view;
 
@@ -203,6 +207,12 @@ recv_batch(struct fixture *f)
         f->next[i] = (uint32_t) seq + 1;
         f->n_received[i]++;
     }
+}
+
+static void
+recv_batch(struct fixture *f)
+{
+    recv_now(f);
     unit_made_up_advance(STEP);
 }
 
@@ -303,6 +313,44 @@ buffer_of(struct fixture *f, size_t i)
         len = sizeof addr;
     }
     return 0;
+}
+
+/* Without a limit, a standing backlog costs a system call in one of 16 turns,
+ * and is seen. */
+static void
+backlog_is_measured_now_and_then(void **state)
+{
+    struct fixture *f = *state;
+
+    upcall_table_set_target_delay(f->table, 0);
+    add_all(f);
+    n_meminfo = 0;
+    for (int i = 0; i < 30; i++) {
+        for (size_t j = 0; j < N_PORTS; j++) {
+            unsigned int before = n_meminfo;
+
+            send_n(f, j, 100 - n_waiting(f, j));
+            n_meminfo = before;
+        }
+        recv_now(f);
+    }
+
+    /* A batch has a turn of each port.  Besides, each port is looked at once
+     * to know when its upcalls arrived, and once to know their size. */
+    assert_in_range(n_meminfo, N_PORTS * 30 / 16,
+                    N_PORTS * 30 / 16 + 1 + 2 * N_PORTS);
+    for (size_t i = 0; i < N_PORTS; i++) {
+        struct upcall_channel_stats stats;
+
+        while (n_waiting(f, i)) {
+            recv_now(f);
+        }
+        stats = stats_of(f, i);
+        assert_int_equal(stats.shed, 0);
+        assert_int_equal(stats.backlog, 0);
+        assert_true(stats.backlog_max >= (100 - UPCALL_QUANTUM)
+                                         * UPCALL_MEM_MIN);
+    }
 }
 
 static void
@@ -663,6 +711,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
+        TEST(backlog_is_measured_now_and_then),
         TEST(standing_queue_is_limited_and_shed_from_its_oldest),
         TEST(port_within_its_share_is_not_limited),
         TEST(end_of_a_limit_gives_the_buffer_of_now),
