@@ -7,6 +7,7 @@
 #include "upcall/upcall-channel.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -443,6 +444,84 @@ every_upcall_that_found_no_room_is_counted_as_lost(void **state OVS_UNUSED)
     upcall_channel_unref(channel);
 }
 
+/* Checks the size that the receive buffer of 'channel' was set to, which the
+ * kernel doubles, and whether it reports overruns. */
+static void
+check_socket(const struct upcall_channel *channel, int size, bool reports)
+{
+    int fd = upcall_channel_fd(channel);
+    int rcvbuf, no_enobufs;
+    socklen_t len = sizeof rcvbuf;
+
+    assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &rcvbuf, &len), 0);
+    assert_int_equal(rcvbuf, 2 * size);
+    assert_int_equal(getsockopt(fd, SOL_NETLINK, NETLINK_NO_ENOBUFS,
+                                &no_enobufs, &len), 0);
+    assert_int_equal(no_enobufs, !reports);
+}
+
+/* Loses 'n' upcalls, and checks how many were lost by now and how many of
+ * these in limits, and whether the socket reports an overrun. */
+static void
+check_overrun(struct upcall_channel *channel, int sender, size_t n,
+              uint64_t lost, uint64_t lost_limited, bool reports)
+{
+    struct upcall_channel_stats stats;
+    size_t n_overruns;
+
+    overrun(channel, sender, n - 1);
+    assert_true(read_all(channel, &n_overruns) > 0);
+    assert_int_equal(n_overruns, reports);
+    upcall_channel_get_stats(channel, &stats);
+    assert_int_equal(stats.lost, lost);
+    assert_int_equal(stats.lost_limited, lost_limited);
+}
+
+static void
+limit_has_a_smaller_buffer_and_a_count_of_its_own(void **state OVS_UNUSED)
+{
+    struct upcall_channel *channel = create_channel();
+    int sender = unit_sender_open();
+    uint32_t drops;
+
+    unit_channel_join(channel, GROUP);
+    upcall_channel_set_rcvbuf(channel, 50000);
+    check_socket(channel, 50000, true);
+    check_overrun(channel, sender, 5, 5, 0, true);
+    assert_int_equal(upcall_channel_look(channel, &drops), 0);
+    assert_int_equal(drops, 5);
+
+    /* The limit may change, and is no larger than the buffer would be. */
+    upcall_channel_limit(channel, 30000, drops);
+    check_socket(channel, 30000, false);
+    check_overrun(channel, sender, 3, 8, 3, false);
+    upcall_channel_limit(channel, 60000, 8);
+    check_socket(channel, 50000, false);
+    upcall_channel_limit(channel, 20000, 8);
+    check_socket(channel, 20000, false);
+    check_overrun(channel, sender, 1, 9, 4, false);
+
+    /* Another size of the buffer is for the time after the limit. */
+    upcall_channel_set_rcvbuf(channel, 40000);
+    check_socket(channel, 20000, false);
+    upcall_channel_unlimit(channel);
+    check_socket(channel, 40000, true);
+    check_overrun(channel, sender, 2, 11, 4, true);
+    upcall_channel_unlimit(channel);
+    check_socket(channel, 40000, true);
+
+    /* The next limit goes on counting, and a reset starts over. */
+    upcall_channel_limit(channel, 20000, 11);
+    check_overrun(channel, sender, 1, 12, 5, false);
+    upcall_channel_reset_stats(channel);
+    check_overrun(channel, sender, 2, 2, 2, false);
+    upcall_channel_unlimit(channel);
+    check_overrun(channel, sender, 1, 3, 2, true);
+    assert_int_equal(upcall_channel_dropped(channel), 15);
+    close(sender);
+    upcall_channel_unref(channel);
+}
+
 static void
 receive_buffer_holds_hundreds_of_upcalls(void **state OVS_UNUSED)
 {
@@ -514,6 +593,7 @@ main(void)
         cmocka_unit_test(new_channel_has_nothing_to_report),
         cmocka_unit_test(backlog_is_what_waits_on_the_socket),
         cmocka_unit_test(every_upcall_that_found_no_room_is_counted_as_lost),
+        cmocka_unit_test(limit_has_a_smaller_buffer_and_a_count_of_its_own),
         cmocka_unit_test(receive_buffer_holds_hundreds_of_upcalls),
         cmocka_unit_test(drain_throws_everything_away_overrun_or_not),
     };
