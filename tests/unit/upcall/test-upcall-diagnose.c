@@ -85,6 +85,49 @@ ports_that_lost_upcalls_are_named_the_worst_first(void **state OVS_UNUSED)
                "dp: port h: 500 upcalls lost, 77 received");
 }
 
+/* With fewer queues than handlers, more handlers do not help. */
+static void
+ports_that_not_all_handlers_can_serve_are_told_apart(void **state OVS_UNUSED)
+{
+    f.info.n_handlers = 3;
+    for (size_t i = 0; i < 3; i++) {
+        f.ports[i].n_queues = 2 + i;
+        f.ports[i].stats.lost = 9 - i;
+    }
+    diagnose();
+    assert_int_equal(f.findings.n, 3);
+    assert_string_equal(f.findings.array[0].what,
+                        "dp: port a: 9 upcalls lost, 0 received; not all "
+                        "handlers can work for it at a time");
+    assert_string_equal(f.findings.array[1].what,
+                        "dp: port b: 8 upcalls lost, 0 received");
+    assert_string_equal(f.findings.array[2].what,
+                        "dp: port c: 7 upcalls lost, 0 received");
+    findings_uninit(&f.findings);
+    findings_init(&f.findings);
+}
+
+/* Five are named. */
+static void
+fifth_port_is_the_last_one_named(void **state OVS_UNUSED)
+{
+    for (size_t i = 0; i < 6; i++) {
+        f.ports[i].stats.shed = 10 + i;
+        if (i == 4) {
+            diagnose();
+            assert_string_equal(f.findings.array[4].what,
+                                "dp: port a: 10 upcalls shed, 0 received");
+            unit_found(&f.findings, 5, "upcalls-shed", "port e: 14 ");
+        }
+    }
+    diagnose();
+    assert_string_equal(f.findings.array[4].what,
+                        "dp: port b: 11 upcalls shed, 0 received");
+    assert_string_equal(f.findings.array[5].what,
+                        "dp: 1 more ports: 10 upcalls shed");
+    unit_found(&f.findings, 6, "upcalls-shed", "port f: 15 ");
+}
+
 static void
 many_ports_that_lost_upcalls_are_summed_up(void **state OVS_UNUSED)
 {
@@ -168,7 +211,14 @@ ports_that_share_a_socket_are_counted(void **state OVS_UNUSED)
     f.ports[9].shared = true;
     f.ports[9].port_no = UPCALL_PORT_NONE;
     diagnose();
-    unit_found(&f.findings, 1, "sockets-shared", "2 of 10 ports");
+
+    /* That descriptors are scarce is the reason. */
+    f.limits.max_channels = 12;
+    diagnose();
+    assert_int_equal(f.findings.n, 2);
+    assert_string_equal(f.findings.array[0].what, f.findings.array[1].what);
+    unit_found(&f.findings, 2, "sockets-shared",
+               "dp: 2 of 10 ports share a socket");
 }
 
 static void
@@ -176,7 +226,17 @@ scarce_descriptors_are_told_before_ports_share(void **state OVS_UNUSED)
 {
     f.limits.max_channels = 13;
     diagnose();
-    unit_found(&f.findings, 1, "descriptors-scarce", "room for 13");
+    unit_found(&f.findings, 1, "descriptors-scarce", "dp: 12 sockets for "
+               "upcalls, and room for 13");
+
+    /* Nine tenths. */
+    f.limits.max_channels = 200;
+    f.info.n_sockets = 180;
+    diagnose();
+    unit_found_nothing(&f.findings);
+    f.info.n_sockets = 181;
+    diagnose();
+    unit_found(&f.findings, 1, "descriptors-scarce", "dp: 181 sockets");
 }
 
 static void
@@ -184,7 +244,11 @@ small_buffers_are_told(void **state OVS_UNUSED)
 {
     f.info.buffer_size = 2 * UPCALL_RCVBUF_MIN;
     diagnose();
-    unit_found(&f.findings, 1, "buffers-small", "buffers of 128 kB");
+    unit_found(&f.findings, 1, "buffers-small", "dp: receive buffers of 128 "
+               "kB for each port rather than 2048, to stay within 1024 MB");
+    f.info.buffer_size = 2 * UPCALL_RCVBUF_MAX - 1;
+    diagnose();
+    unit_found(&f.findings, 1, "buffers-small", "of 2047 kB");
 }
 
 static void
@@ -192,7 +256,8 @@ clamped_buffers_are_told(void **state OVS_UNUSED)
 {
     f.limits.n_clamped = 3;
     diagnose();
-    unit_found(&f.findings, 1, "buffers-clamped", "3 sockets");
+    unit_found(&f.findings, 1, "buffers-clamped", "dp: 3 sockets got a "
+               "smaller receive buffer than was asked for");
 }
 
 static void
@@ -212,7 +277,8 @@ messages_of_others_are_told(void **state OVS_UNUSED)
 {
     f.info.refused = 9;
     diagnose();
-    unit_found(&f.findings, 1, "messages-refused", "9 messages");
+    unit_found(&f.findings, 1, "messages-refused",
+               "dp: 9 messages of other processes");
 }
 
 int
@@ -222,6 +288,8 @@ main(void)
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(nothing_is_found_where_all_is_well),
         TEST(ports_that_lost_upcalls_are_named_the_worst_first),
+        TEST(ports_that_not_all_handlers_can_serve_are_told_apart),
+        TEST(fifth_port_is_the_last_one_named),
         TEST(many_ports_that_lost_upcalls_are_summed_up),
         TEST(ports_that_shed_upcalls_are_named_the_worst_first),
         TEST(what_was_lost_and_what_was_shed_are_told_apart),
