@@ -410,9 +410,53 @@ queues_of_a_port_are_added_up(void **state OVS_UNUSED)
             assert_int_equal(info->shed_rate, 55);
             assert_int_equal(info->age, 6);
             found = true;
+        } else if (info->key.source[15]) {
+            assert_int_equal(info->received, 1000);
+        } else {
+            assert_int_equal(info->key.id, 1);
+            assert_int_equal(info->received, 100);
         }
     }
     assert_true(found);
+}
+
+/* Checks everything but the key. */
+static void
+check_info(const struct upcall_sender_info *info, uint64_t received,
+           uint64_t shed, uint64_t waiting, uint64_t rate, uint64_t shed_rate,
+           uint64_t age)
+{
+    assert_int_equal(info->received, received);
+    assert_int_equal(info->shed, shed);
+    assert_int_equal(info->waiting, waiting);
+    assert_int_equal(info->rate, rate);
+    assert_int_equal(info->shed_rate, shed_rate);
+    assert_int_equal(info->age, age);
+}
+
+/* Counts that are read one by one may differ by less than nothing. */
+static void
+what_others_sent_is_a_difference(void **state OVS_UNUSED)
+{
+    const struct upcall_sender_info one = {
+        .received = 1, .shed = 2, .waiting = 3, .rate = 4, .shed_rate = 5,
+        .age = 6,
+    };
+    struct upcall_sender_info info = {
+        .received = 10, .shed = 20, .waiting = 30, .rate = 40, .shed_rate = 50,
+        .age = 5,
+    };
+
+    upcall_sender_info_add(&info, &one);
+    check_info(&info, 11, 22, 33, 44, 55, 6);
+    upcall_sender_info_subtract(&info, &one);
+    check_info(&info, 10, 20, 30, 40, 50, 6);
+    for (int i = 0; i < 10; i++) {
+        upcall_sender_info_subtract(&info, &one);
+    }
+    check_info(&info, 0, 0, 0, 0, 0, 6);
+    upcall_sender_info_subtract(&info, &one);
+    check_info(&info, 0, 0, 0, 0, 0, 6);
 }
 
 /* Readers. */
@@ -503,6 +547,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(sender_that_lost_its_place_starts_over),
         TEST(reset_starts_from_zero),
         cmocka_unit_test(queues_of_a_port_are_added_up),
+        cmocka_unit_test(what_others_sent_is_a_difference),
         cmocka_unit_test(readers_see_no_mixture),
     };
 
