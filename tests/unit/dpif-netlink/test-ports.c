@@ -28,10 +28,12 @@
 #include "netdev.h"
 #include "odp-netlink.h"
 #include "odp-util.h"
+#include "openvswitch/ofpbuf.h"
 #include "harness/descriptors.h"
 #include "harness/fault.h"
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
+#include "smap.h"
 #include "upcall/upcall-msg.h"
 #include "upcall/upcall-ports.h"
 #include "util.h"
@@ -61,7 +63,21 @@ static struct {
     unsigned int n_tunnels;     /* Devices of tunnels. */
     unsigned int n_rechecks;    /* Of the vport table. */
     char lro_off[IFNAMSIZ];     /* Device whose LRO was turned off. */
+    int32_t nsid;               /* Namespace of the port's device. */
+
+    /* The request for a new port. */
+    struct ovs_vport requested;
+    char options[64];
+    size_t options_len;
 } kernel;
+
+/* How often others heard of ports. */
+static struct {
+    unsigned int expired;       /* The vport table. */
+    unsigned int links, notifier;               /* Caught up. */
+    unsigned int offload_changed, offload_del;
+    int was_port;               /* Interface index, or 0. */
+} told;
 
 int __wrap_ovs_vport_new(struct ovs_genl *, struct ovs_vport *,
                          const uint32_t pids[], size_t n_pids, const void *,
@@ -69,9 +85,16 @@ int __wrap_ovs_vport_new(struct ovs_genl *, struct ovs_vport *,
 int
 __wrap_ovs_vport_new(struct ovs_genl *genl OVS_UNUSED, struct ovs_vport *vport,
                      const uint32_t pids[], size_t n_pids,
-                     const void *options OVS_UNUSED, size_t len OVS_UNUSED)
+                     const void *options, size_t len)
 {
     assert_int_not_equal(n_pids, 0);
+    assert_int_equal(vport->dp_ifindex, UNIT_DP_IFINDEX);
+    assert_true(len <= sizeof kernel.options);
+    kernel.requested = *vport;
+    kernel.options_len = len;
+    if (len) {
+        memcpy(kernel.options, options, len);
+    }
     kernel.n_new++;
     if (kernel.new_error) {
         return kernel.new_error;
@@ -123,6 +146,8 @@ __wrap_vport_table_get_by_number(struct vport_table *table OVS_UNUSED,
     assert_int_equal(port_no, PORT_NO);
     memset(vport, 0, sizeof *vport);
     vport->port_no = port_no;
+    vport->ifindex = 77;
+    vport->nsid = kernel.nsid;
     vport->type = kernel.type ? kernel.type : OVS_VPORT_TYPE_INTERNAL;
     ovs_strlcpy(vport->name, "p7", sizeof vport->name);
     return (kernel.get_error ? kernel.get_error
@@ -193,6 +218,54 @@ __wrap_vport_table_recheck(struct vport_table *table OVS_UNUSED,
     kernel.n_rechecks++;
 }
 
+void __wrap_vport_table_expire(struct vport_table *);
+void
+__wrap_vport_table_expire(struct vport_table *table OVS_UNUSED)
+{
+    told.expired++;
+}
+
+void __wrap_kdp_links_catch_up(void);
+void
+__wrap_kdp_links_catch_up(void)
+{
+    told.links++;
+}
+
+void __wrap_if_notifier_kdp_catch_up(void);
+void
+__wrap_if_notifier_kdp_catch_up(void)
+{
+    told.notifier++;
+}
+
+void __wrap_kdp_flow_offload_ports_changed(struct kdp_datapath *);
+void
+__wrap_kdp_flow_offload_ports_changed(struct kdp_datapath *dp OVS_UNUSED)
+{
+    told.offload_changed++;
+}
+
+void __wrap_kdp_flow_offload_port_del(struct kdp_datapath *, uint32_t);
+void
+__wrap_kdp_flow_offload_port_del(struct kdp_datapath *dp OVS_UNUSED,
+                                 uint32_t port_no)
+{
+    assert_int_equal(port_no, PORT_NO);
+
+    /* Rules go before the port does. */
+    assert_int_equal(told.expired, 0);
+    told.offload_del++;
+}
+
+void __wrap_kdp_flow_offload_was_port(struct kdp_datapath *, int ifindex);
+void
+__wrap_kdp_flow_offload_was_port(struct kdp_datapath *dp OVS_UNUSED,
+                                 int ifindex)
+{
+    told.was_port = ifindex;
+}
+
 int
 __wrap_dpif_netlink_rtnl_port_create(struct netdev *);
 int
@@ -238,6 +311,20 @@ __wrap_dpif_netlink_rtnl_probe_oot_tunnels(void)
     return false;
 }
 
+/* There is no route to the other end of a tunnel. */
+bool __wrap_ovs_router_lookup(uint32_t mark, const struct in6_addr *dst,
+                              char output_bridge[], struct in6_addr *src,
+                              struct in6_addr *gw);
+bool
+__wrap_ovs_router_lookup(uint32_t mark OVS_UNUSED,
+                         const struct in6_addr *dst OVS_UNUSED,
+                         char output_bridge[] OVS_UNUSED,
+                         struct in6_addr *src OVS_UNUSED,
+                         struct in6_addr *gw OVS_UNUSED)
+{
+    return false;
+}
+
 struct fixture {
     struct kdp_datapath dp;
     struct netdev *netdev;
@@ -254,7 +341,9 @@ setup(void **state)
     struct fixture *f = xzalloc(sizeof *f);
 
     memset(&kernel, 0, sizeof kernel);
+    memset(&told, 0, sizeof told);
     kernel.rtnl_error = EOPNOTSUPP;
+    kernel.nsid = OVS_VPORT_LOCAL;
     unit_clock_stop(1000000);
     unit_plan_none();
     f->dp.name = "system@dp";
@@ -301,8 +390,10 @@ static int
 add(struct fixture *f)
 {
     odp_port_t port_no = ODPP_NONE;
-    int error = ports_add(&f->dp, f->netdev, &port_no);
+    int error;
 
+    memset(&told, 0, sizeof told);
+    error = ports_add(&f->dp, f->netdev, &port_no);
     assert_int_equal(odp_to_u32(port_no),
                      error ? odp_to_u32(ODPP_NONE) : PORT_NO);
     return error;
@@ -311,6 +402,7 @@ add(struct fixture *f)
 static int
 del(struct fixture *f)
 {
+    memset(&told, 0, sizeof told);
     return ports_del(&f->dp, u32_to_odp(PORT_NO));
 }
 
@@ -526,6 +618,23 @@ smaller_budget_is_kept_at_once(void **state)
     }
 }
 
+/* Counts 'n' upcalls of port 'port_no', which shares. */
+static void
+count_upcalls(struct fixture *f, uint32_t port_no, unsigned int n)
+{
+    struct upcall_view view = { .type = UPCALL_MISS };
+    struct ofpbuf key;
+
+    ofpbuf_init(&key, 0);
+    nl_msg_put_u32(&key, OVS_KEY_ATTR_IN_PORT, port_no);
+    view.key = key.data;
+    view.key_len = key.size;
+    for (unsigned int i = 0; i < n; i++) {
+        upcall_ports_count_shared(f->dp.upcalls, &view);
+    }
+    ofpbuf_uninit(&key);
+}
+
 /* Sockets of ports that had to share last until they are drained.  All of them
  * together keep within the budget (U2). */
 static void
@@ -540,17 +649,7 @@ ports_change_places_within_the_budget(void **state)
     balance(f);
     assert_int_equal(upcall_table_n_shared(f->dp.upcalls), N_NOISY);
     for (uint32_t i = 0; i < N_NOISY; i++) {
-        struct upcall_view view = { .type = UPCALL_MISS };
-        struct ofpbuf key;
-
-        ofpbuf_init(&key, 0);
-        nl_msg_put_u32(&key, OVS_KEY_ATTR_IN_PORT, PORT_NO + N_OWN + i);
-        view.key = key.data;
-        view.key_len = key.size;
-        for (unsigned int j = 0; j < 100; j++) {
-            upcall_ports_count_shared(f->dp.upcalls, &view);
-        }
-        ofpbuf_uninit(&key);
+        count_upcalls(f, PORT_NO + N_OWN + i, 100);
     }
     kernel.n_set_pids = 0;
     balance(f);
@@ -588,6 +687,47 @@ receive(struct fixture *f, uint64_t first)
         }
     }
     return n;
+}
+
+/* A port that has little more than another one does not get its socket, or
+ * they would change places all the time. */
+static void
+a_port_that_is_much_noisier_gets_the_socket_of_another(void **state)
+{
+    /* More than twice the upcalls, and 50 more. */
+    static const struct {
+        unsigned int n_own, n_shared;
+    } seconds[] = {
+        { 0, 0 }, { 0, 50 }, { 10, 70 }, { 100, 250 }, { 100, 99 },
+        { 100, 251 },
+    };
+    struct fixture *f = *state;
+    int sender = unit_sender_open();
+    unsigned int n = 0;
+
+    /* Two sockets belong to no port, and one is kept for changes. */
+    set_budget(f, 4);
+    add_many(f, 1, 1);
+    turn(f);
+    turn(f);
+    balance(f);
+    for (size_t i = 0; i < ARRAY_SIZE(seconds); i++) {
+        bool last = i == ARRAY_SIZE(seconds) - 1;
+
+        for (unsigned int j = 0; j < seconds[i].n_own; j++) {
+            unit_send_upcall(sender, kernel.pid, n + j);
+        }
+        assert_int_equal(receive(f, n), seconds[i].n_own);
+        n += seconds[i].n_own;
+        count_upcalls(f, PORT_NO + 1, seconds[i].n_shared);
+        balance(f);
+        assert_int_equal(upcall_table_n_shared(f->dp.upcalls), 1);
+        assert_int_equal(upcall_table_is_shared(f->dp.upcalls, PORT_NO),
+                         last);
+        assert_int_equal(upcall_table_is_shared(f->dp.upcalls, PORT_NO + 1),
+                         !last);
+    }
+    close(sender);
 }
 
 static void
@@ -750,6 +890,149 @@ large_receive_offload_of_a_device_is_turned_off(void **state)
     assert_int_equal(del(f), 0);
 }
 
+/* Checks how often others heard of the last port that was added or deleted. */
+static void
+check_told(unsigned int expired, unsigned int links, unsigned int notifier,
+           unsigned int offload_changed, unsigned int offload_del,
+           int was_port)
+{
+    assert_int_equal(told.expired, expired);
+    assert_int_equal(told.links, links);
+    assert_int_equal(told.notifier, notifier);
+    assert_int_equal(told.offload_changed, offload_changed);
+    assert_int_equal(told.offload_del, offload_del);
+    assert_int_equal(told.was_port, was_port);
+}
+
+/* The kernel's announcements come later than the next question. */
+static void
+changes_are_looked_for_at_once(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(add(f), 0);
+    check_told(1, 1, 0, 1, 0, 0);
+    assert_int_equal(del(f), 0);
+    check_told(1, 0, 1, 0, 1, 77);
+
+    /* Something may have changed before it failed. */
+    kernel.new_error = ENOMEM;
+    assert_int_equal(add(f), ENOMEM);
+    check_told(1, 1, 0, 1, 0, 0);
+    kernel.new_error = 0;
+
+    /* A device in another namespace has rules of others. */
+    assert_int_equal(add(f), 0);
+    kernel.nsid = 5;
+    assert_int_equal(del(f), 0);
+    check_told(1, 0, 1, 0, 1, 0);
+    kernel.nsid = OVS_VPORT_LOCAL;
+
+    /* A port that is not there, and ports that may be. */
+    assert_int_equal(del(f), ENODEV);
+    check_told(0, 0, 0, 0, 1, 0);
+    assert_int_equal(add(f), 0);
+    kernel.get_error = ENOBUFS;
+    assert_int_equal(del(f), ENOBUFS);
+    check_told(0, 0, 0, 0, 0, 0);
+    kernel.get_error = 0;
+    kernel.del_error = ENOMEM;
+    assert_int_equal(del(f), ENOMEM);
+    check_told(1, 0, 1, 0, 1, 0);
+    kernel.del_error = ENODEV;
+    assert_int_equal(del(f), ENODEV);
+    check_told(1, 0, 1, 0, 1, 77);
+    kernel.has_port = false;
+}
+
+/* Adds 'name' of 'type' with 'args', pairs of keys and values up to NULL, as a
+ * vport of its own type. */
+static void
+add_vport(struct fixture *f, const char *name, const char *type,
+          const char *const args[])
+{
+    struct smap config = SMAP_INITIALIZER(&config);
+    struct netdev *lo = f->netdev;
+    char *error = NULL;
+
+    assert_int_equal(netdev_open(name, type, &f->netdev), 0);
+    for (; *args; args += 2) {
+        smap_add(&config, args[0], args[1]);
+    }
+    assert_int_equal(netdev_set_config(f->netdev, &config, &error), 0);
+    assert_null(error);
+    smap_destroy(&config);
+    assert_int_equal(add(f), 0);
+    assert_int_equal(kernel.requested.port_no, odp_to_u32(ODPP_NONE));
+    netdev_close(f->netdev);
+    f->netdev = lo;
+    assert_int_equal(del(f), 0);
+}
+
+/* Without a device of its own, the kernel has to be told all of a tunnel. */
+static void
+options_of_a_tunnel_go_to_the_kernel(void **state)
+{
+    static const char *const vxlan[] = {
+        "remote_ip", "192.0.2.1", "dst_port", "4790", "exts", "gbp", NULL,
+    };
+    static const char *const geneve[] = { "remote_ip", "192.0.2.1", NULL };
+    const struct nlattr *options = (const struct nlattr *) kernel.options;
+    const struct nlattr *a;
+
+    add_vport(*state, "vx", "vxlan", vxlan);
+    assert_string_equal(kernel.requested.name, "vxlan_sys_4790");
+    assert_int_equal(kernel.requested.type, OVS_VPORT_TYPE_VXLAN);
+    a = nl_attr_find__(options, kernel.options_len, OVS_TUNNEL_ATTR_DST_PORT);
+    assert_non_null(a);
+    assert_int_equal(nl_attr_get_u16(a), 4790);
+    a = nl_attr_find__(options, kernel.options_len,
+                       OVS_TUNNEL_ATTR_EXTENSION);
+    assert_non_null(a);
+    assert_int_equal(nl_attr_get_size(a), NLA_HDRLEN);
+    a = nl_attr_get(a);
+    assert_int_equal(nl_attr_type(a), OVS_VXLAN_EXT_GBP);
+    assert_int_equal(nl_attr_get_size(a), 0);
+
+    /* Port 6081 is the default. */
+    add_vport(*state, "ge", "geneve", geneve);
+    assert_string_equal(kernel.requested.name, "genev_sys_6081");
+    assert_int_equal(kernel.requested.type, OVS_VPORT_TYPE_GENEVE);
+    assert_int_equal(kernel.options_len, NLA_HDRLEN + NLA_ALIGN(2));
+    assert_int_equal(nl_attr_type(options), OVS_TUNNEL_ATTR_DST_PORT);
+    assert_int_equal(nl_attr_get_u16(options), 6081);
+}
+
+static void
+a_number_that_is_in_use_is_named(void **state)
+{
+    odp_port_t port_no = u32_to_odp(5);
+    struct fixture *f = *state;
+    char buf[1024] = "";
+    int fd = unit_log_open();
+
+    kernel.new_error = EBUSY;
+    assert_int_equal(ports_add(&f->dp, f->netdev, &port_no), EBUSY);
+    assert_int_equal(odp_to_u32(port_no), 5);
+    assert_int_equal(kernel.requested.port_no, 5);
+    assert_true(pread(fd, buf, sizeof buf - 1, 0) > 0);
+    assert_non_null(strstr(buf, "system@dp: requested port 5 is in use\n"));
+
+    /* Nobody asked for a number. */
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(add(f), EBUSY);
+    assert_int_equal(pread(fd, buf, sizeof buf, 0), 0);
+
+    kernel.new_error = 0;
+    assert_int_equal(ports_add(&f->dp, f->netdev, &port_no), 0);
+    assert_int_equal(kernel.requested.port_no, 5);
+    assert_int_equal(odp_to_u32(port_no), PORT_NO);
+    assert_string_equal(kernel.requested.name, "lo");
+    assert_int_equal(kernel.requested.type, OVS_VPORT_TYPE_NETDEV);
+    assert_int_equal(kernel.options_len, 0);
+    assert_int_equal(del(f), 0);
+}
+
 static int
 query(struct fixture *f, bool by_name, struct dpif_port *port)
 {
@@ -846,6 +1129,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(balancing_ends_when_a_port_gets_no_socket),
         TEST(smaller_budget_is_kept_at_once),
         TEST(ports_change_places_within_the_budget),
+        TEST(a_port_that_is_much_noisier_gets_the_socket_of_another),
         TEST(upcalls_of_a_new_port_wait_for_the_bridge),
         TEST(a_port_that_cannot_be_told_to_share_is_not_added),
         TEST(a_port_that_the_kernel_refuses_leaves_no_socket),
@@ -854,6 +1138,9 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_port_of_an_unknown_type_is_not_added),
         TEST(a_port_that_cannot_be_deleted_keeps_its_socket),
         TEST(large_receive_offload_of_a_device_is_turned_off),
+        TEST(changes_are_looked_for_at_once),
+        TEST(options_of_a_tunnel_go_to_the_kernel),
+        TEST(a_number_that_is_in_use_is_named),
         TEST(a_question_about_a_port_has_the_answer_of_the_table),
         TEST(types_of_ports_are_those_of_netdevs),
         TEST(a_dump_has_all_ports_or_says_that_it_failed),
