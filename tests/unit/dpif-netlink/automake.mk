@@ -166,6 +166,7 @@ unit_fallback_wrap = \
 	-Wl,--wrap=poll_timer_wait_until_at \
 	$(unit_clock_wrap) \
 	-Wl,--wrap=vport_table_expire \
+	-Wl,--wrap=vport_table_get_by_number \
 	-Wl,--wrap=vport_table_list \
 	-Wl,--wrap=vport_table_next_gone
 tests_unit_dpif_netlink_test_queues_SOURCES = \

@@ -109,6 +109,17 @@ __wrap_vport_table_list(struct vport_table *vports OVS_UNUSED,
     return 0;
 }
 
+int __wrap_vport_table_get_by_number(struct vport_table *, uint32_t,
+                                     struct ovs_vport *);
+int
+__wrap_vport_table_get_by_number(struct vport_table *vports OVS_UNUSED,
+                                 uint32_t port_no, struct ovs_vport *vport)
+{
+    assert_int_equal(port_no, PORT);
+    *vport = kernel.vport;
+    return 0;
+}
+
 void __wrap_vport_table_expire(struct vport_table *);
 void
 __wrap_vport_table_expire(struct vport_table *vports OVS_UNUSED)

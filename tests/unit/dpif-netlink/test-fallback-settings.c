@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpif-netlink/socket-budget.h"
 #include "harness/unit.h"
 #include "unit/dpif-netlink/fallback-fixture.h"
 #include "util.h"
@@ -112,17 +113,31 @@ wrong_hold_is_named_and_the_last_good_one_stays(void **state)
     static const char *const wrong[] = {
         "", "3601", "-1", "5 s", "never", "99999999999999999999",
     };
+    static const char *const good[] = { "0", "3600", "19" };
     struct fixture *f = *state;
 
     start(f);
-    set_config(f, "restart-hold", "5");
-    set_config(f, "restart-hold", "3600");
-    set_config(f, "restart-hold", "7");
     free(read_log());
+    set_config(f, "restart-hold", "long");
+    check_log("other_config:restart-hold is \"long\", expected 0 (off) to "
+              "3600 s; going on with 30\n");
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+        char *log, *message;
+
+        set_config(f, "restart-hold", good[i]);
+        log = read_log();
+        assert_string_equal(log, "");
+        free(log);
+        set_config(f, "restart-hold", "short");
+        message = xasprintf("other_config:restart-hold is \"short\", expected "
+                            "0 (off) to 3600 s; going on with %s\n", good[i]);
+        check_log(message);
+        free(message);
+    }
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         char *message = xasprintf("other_config:restart-hold is \"%s\", "
                                   "expected 0 (off) to 3600 s; going on with "
-                                  "7\n", wrong[i]);
+                                  "19\n", wrong[i]);
 
         set_config(f, "restart-hold", wrong[i]);
         check_log(message);
@@ -162,6 +177,101 @@ wrong_group_size_is_named_and_the_last_good_one_stays(void **state)
     assert_int_equal(upcall_table_group_size(f->dp.upcalls), deflt);
 }
 
+static size_t
+max_sockets(struct fixture *f)
+{
+    size_t max;
+
+    ovs_mutex_lock(&f->dp.mutex);
+    max = socket_budget_get_max(&f->dp);
+    ovs_mutex_unlock(&f->dp.mutex);
+    return max;
+}
+
+/* U2. */
+static void
+wrong_budget_of_sockets_is_named_and_the_last_good_one_stays(void **state)
+{
+    static const char *const wrong[] = {
+        "", "1", "2", "1000001", "-1", "3 sockets", "many",
+        "99999999999999999999",
+    };
+    static const unsigned int good[] = { 0, 3, 1000000, 19 };
+    struct fixture *f = *state;
+
+    start(f);
+    assert_int_equal(max_sockets(f), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+        char *value = xasprintf("%u", good[i]);
+
+        set_config(f, "upcall-max-sockets", value);
+        assert_int_equal(max_sockets(f), good[i]);
+        free(value);
+    }
+    free(read_log());
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message = xasprintf("other_config:upcall-max-sockets is \"%s\", "
+                                  "expected 0 (no limit) or 3 to 1000000; "
+                                  "going on with 19\n", wrong[i]);
+
+        set_config(f, "upcall-max-sockets", wrong[i]);
+        check_log(message);
+        free(message);
+        assert_int_equal(max_sockets(f), 19);
+    }
+
+    /* Without it, there is no limit. */
+    set_config(f, "upcall-engine", "epoll");
+    assert_int_equal(max_sockets(f), 0);
+}
+
+static void
+wrong_dispatch_is_named_and_the_last_good_one_stays(void **state)
+{
+    static const char *const wrong[] = { "", "per-vport", "per-port ", "1" };
+    static const char *const good[] = { "per-port", "per-cpu", "per-port" };
+    struct fixture *f = *state;
+
+    start(f);
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+        set_config(f, "upcall-dispatch", good[i]);
+        run(f);
+        assert_string_equal(dispatch_of(f), good[i]);
+        free(read_log());
+        for (size_t j = 0; j < ARRAY_SIZE(wrong); j++) {
+            char *message = xasprintf(
+                "other_config:upcall-dispatch is \"%s\", expected "
+                "\"per-port\" or \"per-cpu\"; going on with \"%s\"\n",
+                wrong[j], good[i]);
+
+            set_config(f, "upcall-dispatch", wrong[j]);
+            check_log(message);
+            free(message);
+            assert_string_equal(dispatch_of(f), good[i]);
+        }
+    }
+}
+
+static void
+wrong_engine_is_named_and_the_last_good_one_stays(void **state)
+{
+    static const char *const wrong[] = { "", "poll", "EPOLL", "io_uring2" };
+    struct fixture *f = *state;
+
+    start(f);
+    free(read_log());
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message = xasprintf("other_config:upcall-engine is \"%s\", "
+                                  "expected \"epoll\" or \"io_uring\"; going "
+                                  "on with \"epoll\"\n", wrong[i]);
+
+        set_config(f, "upcall-engine", wrong[i]);
+        check_log(message);
+        free(message);
+        check_engine(f, "epoll");
+    }
+}
+
 /* Open vSwitch is told nothing that it would be refused (U8). */
 static void
 too_many_handlers_are_named_and_the_last_good_number_stays(
@@ -198,6 +308,9 @@ main(void)
         TEST(wrong_target_delay_is_named_and_the_last_good_one_stays),
         TEST(too_many_handlers_are_named_and_the_last_good_number_stays),
         TEST(wrong_group_size_is_named_and_the_last_good_one_stays),
+        TEST(wrong_budget_of_sockets_is_named_and_the_last_good_one_stays),
+        TEST(wrong_dispatch_is_named_and_the_last_good_one_stays),
+        TEST(wrong_engine_is_named_and_the_last_good_one_stays),
         TEST(wrong_hold_is_named_and_the_last_good_one_stays),
     };
 

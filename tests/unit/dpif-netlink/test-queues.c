@@ -204,13 +204,64 @@ kernel_that_takes_no_others_keeps_those_it_knows(void **state)
     check_queues(f, 2);
     set_pid_error = ENOMEM;
     assert_false(wakes_within(f, 500));
+    free(read_log());
     set_config(f, "upcall-port-queues", "4");
     assert_true(wakes_within(f, 0));
+    turn(f);
+    check_log("system@dp: giving port 1 4 sockets for its upcalls in place of "
+              "2 failed (Cannot allocate memory); trying again\n");
     check_queues(f, 2);
     assert_true(wakes_within(f, 100));
     set_pid_error = 0;
     check_queues(f, 4);
     assert_false(wakes_within(f, 500));
+}
+
+/* The port's end is still to be announced. */
+static void
+port_that_is_gone_is_not_tried_again(void **state)
+{
+    struct fixture *f = *state;
+    char *log;
+
+    set_config(f, "upcall-port-queues", "2");
+    start(f);
+    check_queues(f, 2);
+    set_pid_error = ENODEV;
+    set_config(f, "upcall-port-queues", "4");
+    free(read_log());
+    assert_true(wakes_within(f, 0));
+    turn(f);
+    log = read_log();
+    assert_string_equal(log, "");
+    free(log);
+    assert_false(wakes_within(f, 500));
+    set_pid_error = 0;
+    check_queues(f, 2);
+}
+
+static void
+wrong_setting_of_an_interface_is_named(void **state)
+{
+    static const char *const wrong[] = { "0", "65", "", "many", "-1" };
+    struct fixture *f = *state;
+
+    set_config(f, "upcall-port-queues", "2");
+    start(f);
+    set_port(f, "3");
+    check_queues(f, 3);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        char *message = xasprintf(
+            "system@dp: other_config:upcall-port-queues of the interface of "
+            "port 1 (port) is \"%s\", expected \"auto\" or 1 to 64; going on "
+            "as without it\n", wrong[i]);
+
+        free(read_log());
+        set_port(f, wrong[i]);
+        check_log(message);
+        free(message);
+    }
+    check_queues(f, 2);
 }
 
 static void
@@ -383,6 +434,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(setting_of_an_interface_goes_first),
         TEST(kernel_that_takes_fewer_gets_fewer),
         TEST(kernel_that_takes_no_others_keeps_those_it_knows),
+        TEST(port_that_is_gone_is_not_tried_again),
+        TEST(wrong_setting_of_an_interface_is_named),
         TEST(queues_count_in_the_budget),
         TEST(port_has_another_queue_while_it_needs_it),
         TEST(tunnels_begin_with_several),
