@@ -449,6 +449,7 @@ upcall_is_passed_on_whole(void **state)
     assert_ptr_equal(dp_packet_data(&upcall.packet), &frame[32]);
     assert_int_equal(dp_packet_size(&upcall.packet), UPCALL_PACKET_MIN);
     assert_int_equal(dp_packet_headroom(&upcall.packet), 32);
+    assert_int_equal(dp_packet_tailroom(&upcall.packet), 0);
 #if OVS_HAVE_UPCALL_PID
     assert_int_equal(upcall.pid, 0x89abcdef);
 #endif
