@@ -277,6 +277,51 @@ json_tells_of_the_links_of_one(void **state)
     json_destroy(json);
 }
 
+/* Of a namespace whose links nobody wants, too. */
+static void
+states_have_names(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i < 4; i++) {
+        const char *name = (i == 0 ? "current" : i == 1 ? "pending"
+                            : i == 2 ? "stale" : "not followed");
+        const struct json *namespaces, *other;
+        struct json *json;
+        char *text, *line;
+
+        if (i == 1) {
+            link_table_set_pending(f->table, NSID);
+        } else if (i == 2) {
+            link_table_set_stale(f->table, NSID, 22 /* EINVAL */);
+        } else if (i == 3) {
+            link_table_set_on_demand(f->table);
+            link_table_unfollow_ns(f->table, NSID);
+        }
+        text = show_text(f, LINK_NSID_ALL);
+        line = xasprintf("4000 %d -4 0 0 %d %s%s", i == 3 ? 0 : 2, i != 3,
+                         name, i == 2 ? " (Invalid argument)" : "");
+        assert_line(text, line);
+        free(line);
+        free(text);
+
+        json = show_json(f, LINK_NSID_ALL);
+        namespaces = array(json, "namespaces");
+        other = ovs_compat_json_at(namespaces, 1);
+        assert_string_equal(string(other, "state"), name);
+        assert_int_equal(integer(other, "events"), 0);
+        assert_int_equal(integer(other, "overruns"), 0);
+        assert_int_equal(integer(other, "resyncs"), i != 3);
+        assert_null(shash_find(json_object(other), "self_nsid"));
+        if (i == 2) {
+            assert_string_equal(string(other, "error"), "Invalid argument");
+        } else {
+            assert_null(shash_find(json_object(other), "error"));
+        }
+        json_destroy(json);
+    }
+}
+
 /* The second link of the first namespace that 'json' tells of. */
 static const struct json *
 second_link(const struct json *json)
@@ -413,6 +458,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(text_tells_of_the_links_of_one),
         TEST(json_tells_all),
         TEST(json_tells_of_the_links_of_one),
+        TEST(states_have_names),
         TEST(ports_of_switches_are_shown_as_such),
         TEST(a_link_is_shown_in_full),
     };
