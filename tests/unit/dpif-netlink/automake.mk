@@ -26,6 +26,7 @@ unit_tests += \
 	tests/unit/dpif-netlink/test-queues \
 	tests/unit/dpif-netlink/test-revalidation \
 	tests/unit/dpif-netlink/test-show \
+	tests/unit/dpif-netlink/test-sync \
 	tests/unit/dpif-netlink/test-takeover \
 	tests/unit/dpif-netlink/test-takeover-ports
 
@@ -158,6 +159,7 @@ unit_fallback = \
 unit_fallback_wrap = \
 	$(unit_uring_wrap) \
 	-Wl,--wrap=epoll_create1 \
+	-Wl,--wrap=if_notifier_kdp_outdated \
 	-Wl,--wrap=nl_mcast_recv \
 	-Wl,--wrap=ovs_datapath_get \
 	-Wl,--wrap=ovs_datapath_set_features \
@@ -175,6 +177,9 @@ tests_unit_dpif_netlink_test_queues_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_fallback_wrap) \
 	-Wl,--wrap=upcall_table_get_counts \
 	-Wl,--wrap=upcall_table_get_work
+tests_unit_dpif_netlink_test_sync_SOURCES = \
+	tests/unit/dpif-netlink/test-sync.c $(unit_fallback)
+tests_unit_dpif_netlink_test_sync_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
 tests_unit_dpif_netlink_test_fallback_SOURCES = \
 	tests/unit/dpif-netlink/test-fallback.c $(unit_fallback)
 tests_unit_dpif_netlink_test_fallback_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)

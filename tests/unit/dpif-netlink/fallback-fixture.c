@@ -104,6 +104,12 @@ int
 __wrap_vport_table_list(struct vport_table *vports OVS_UNUSED,
                         struct ovs_vport **vportsp, size_t *n)
 {
+    kernel.n_lists++;
+    if (kernel.list_error) {
+        *vportsp = NULL;
+        *n = 0;
+        return kernel.list_error;
+    }
     *vportsp = xmemdup(&kernel.vport, sizeof kernel.vport);
     *n = 1;
     return 0;
@@ -117,7 +123,7 @@ __wrap_vport_table_get_by_number(struct vport_table *vports OVS_UNUSED,
 {
     assert_int_equal(port_no, PORT);
     *vport = kernel.vport;
-    return 0;
+    return kernel.get_error;
 }
 
 void __wrap_vport_table_expire(struct vport_table *);
@@ -129,9 +135,20 @@ __wrap_vport_table_expire(struct vport_table *vports OVS_UNUSED)
 bool __wrap_vport_table_next_gone(struct vport_table *, uint32_t *);
 bool
 __wrap_vport_table_next_gone(struct vport_table *vports OVS_UNUSED,
-                             uint32_t *port_no OVS_UNUSED)
+                             uint32_t *port_no)
 {
-    return false;
+    if (!kernel.n_gone) {
+        return false;
+    }
+    *port_no = kernel.gone[--kernel.n_gone];
+    return true;
+}
+
+void __wrap_if_notifier_kdp_outdated(void);
+void
+__wrap_if_notifier_kdp_outdated(void)
+{
+    kernel.n_outdated++;
 }
 
 int __wrap_ovs_vport_set_pids(struct ovs_genl *, int, uint32_t,

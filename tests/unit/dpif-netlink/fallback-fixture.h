@@ -44,6 +44,13 @@ struct fallback_kernel {
     uint32_t pids[UPCALL_MAX_QUEUES];   /* All of the vport's. */
     size_t max_pids;            /* The most that it may have; 0 for any. */
     bool announcements_lost;
+
+    /* What the table of ports says. */
+    int list_error, get_error;  /* Positive errno values or 0. */
+    unsigned int n_lists;
+    uint32_t gone[4];           /* Ports that have gone, */
+    size_t n_gone;              /* and their number. */
+    unsigned int n_outdated;    /* Times that the bridge was told of one. */
 };
 extern struct fallback_kernel kernel;
 
