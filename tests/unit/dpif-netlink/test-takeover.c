@@ -789,6 +789,108 @@ all_go_if_one_cannot_be_deleted(void **state)
     assert_true(unit_dpif_has(u, 3));
 }
 
+/* A number that the bridge finds again belongs to the same port. */
+static void
+flows_of_ports_that_stay_stay(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    leave(u, 1, 1, 0, 0);
+    leave(u, 2, 2, 0, 0);
+    leave(u, 3, 3, 0, 0);
+    takeover_begin(&u->dp);
+    takeover_port_added(&u->dp, 2);
+    takeover_port_added(&u->dp, 3);
+    takeover_port_stays(&u->dp, 2);
+
+    /* The kernel gives no such number. */
+    takeover_port_added(&u->dp, 65536);
+    takeover_port_stays(&u->dp, 65536);
+    takeover_upcalls_on(&u->dp);
+    settle(u);
+    assert_true(unit_dpif_has(u, 1));
+    assert_true(unit_dpif_has(u, 2));
+    assert_false(unit_dpif_has(u, 3));
+
+    /* Later it is none of its business. */
+    takeover_port_added(&u->dp, 2);
+    takeover_port_stays(&u->dp, 1);
+    assert_true(unit_dpif_has(u, 2));
+}
+
+/* What takeover_wait() waited for. */
+static struct {
+    unsigned int n_immediate, n_seqs, n_timers;
+    long long int until;
+} waited;
+
+void __wrap_poll_immediate_wake_at(const char *where);
+void
+__wrap_poll_immediate_wake_at(const char *where OVS_UNUSED)
+{
+    waited.n_immediate++;
+}
+
+void __wrap_poll_timer_wait_until_at(long long int, const char *where);
+void
+__wrap_poll_timer_wait_until_at(long long int msec,
+                                const char *where OVS_UNUSED)
+{
+    waited.n_timers++;
+    waited.until = msec;
+}
+
+void __wrap_seq_wait_at(const struct seq *, uint64_t value, const char *);
+void
+__wrap_seq_wait_at(const struct seq *seq OVS_UNUSED, uint64_t value OVS_UNUSED,
+                   const char *where OVS_UNUSED)
+{
+    waited.n_seqs++;
+}
+
+static void
+check_wait(struct unit_dpif *u, unsigned int n_immediate, unsigned int n_seqs,
+           unsigned int n_timers)
+{
+    memset(&waited, 0, sizeof waited);
+    takeover_wait(&u->dp);
+    assert_int_equal(waited.n_immediate, n_immediate);
+    assert_int_equal(waited.n_seqs, n_seqs);
+    assert_int_equal(waited.n_timers, n_timers);
+}
+
+static void
+main_loop_wakes_up_for_what_is_next(void **state)
+{
+    static const int after[] = { 20, 100, 500 };
+    struct unit_dpif *u = *state;
+    long long int ended;
+
+    check_wait(u, 0, 0, 0);
+    leave(u, 1, 1, 0, 0);
+    takeover_begin(&u->dp);
+    check_wait(u, 0, 0, 0);             /* For the bridge. */
+    takeover_upcalls_on(&u->dp);
+    for (int i = 1; i < UPCALL_DEST_HOLD_TURNS; i++) {
+        check_wait(u, 1, 0, 0);
+        assert_false(run(u));
+    }
+    unit_wait_until(run(u));
+
+    /* Flows are revalidated again soon, until that is enough. */
+    ended = time_msec();
+    for (size_t i = 0; i < ARRAY_SIZE(after); i++) {
+        check_wait(u, 0, 0, 1);
+        assert_int_equal(waited.until, ended + after[i]);
+        unit_clock_advance(ended + after[i] - 1 - time_msec());
+        assert_false(run(u));
+        unit_clock_advance(1);
+        assert_true(run(u));
+        assert_false(run(u));
+    }
+    check_wait(u, 0, 0, 0);
+}
+
 /* What a bridge says of its rules, and of its only port, "p1". */
 static bool bridge_waits, p1_had_flows, p2_had_flows, p3_had_flows;
 
@@ -881,6 +983,8 @@ the_hold_has_an_end(void **state)
     leave(u, 1, 1, 0, 0);
     takeover_set_hold(&u->dp, 5);
     run_until_held(u);
+    check_wait(u, 0, 0, 1);
+    assert_int_equal(waited.until, time_msec() + 5000);
     unit_clock_advance(4999);
     assert_false(run(u));
     assert_true(takeover_hides_flows(&u->dp));
@@ -937,6 +1041,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(where_the_kernel_has_no_barrier_a_packet_socket_is_closed),
         TEST(nothing_is_waited_for_if_no_flow_goes),
         TEST(flows_of_numbers_given_anew_go),
+        TEST(flows_of_ports_that_stay_stay),
+        TEST(main_loop_wakes_up_for_what_is_next),
         TEST(statistics_begin_anew),
         TEST(flows_that_have_counted_nothing_are_not_changed),
         TEST(flows_are_revalidated_again_soon),
