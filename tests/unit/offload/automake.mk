@@ -13,6 +13,7 @@ unit_tests += \
 	tests/unit/offload/test-offload-queue \
 	tests/unit/offload/test-offload-race \
 	tests/unit/offload/test-offload-rebalance \
+	tests/unit/offload/test-offload-report \
 	tests/unit/offload/test-offload-retry \
 	tests/unit/offload/test-offload-show \
 	tests/unit/offload/test-offload-state \
@@ -45,6 +46,9 @@ tests_unit_offload_test_offload_failure_SOURCES = \
 	tests/unit/offload/test-offload-failure.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_failure_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap)
+tests_unit_offload_test_offload_report_SOURCES = \
+	tests/unit/offload/test-offload-report.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_report_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_offload_test_offload_retry_SOURCES = \
 	tests/unit/offload/test-offload-retry.c $(unit_offload) $(unit_common)
 tests_unit_offload_test_offload_retry_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
