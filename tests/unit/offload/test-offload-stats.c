@@ -725,6 +725,35 @@ flow_made_after_the_start_is_shown_without_being_read(void **state OVS_UNUSED)
     }
 }
 
+/* The kernel may have counted packets for it before the start. */
+static void
+flow_made_just_before_the_start_is_read(void **state OVS_UNUSED)
+{
+    for (int lax = 0; lax < 2; lax++) {
+        struct offload_dumped dumped;
+        struct unit_offload unit;
+        unsigned int n_gets = 0;
+        struct offload_dump dump;
+
+        unit_offload_init(&unit, NULL, 1);
+        offload_fake_set_fail(unit.fake, count_gets, &n_gets);
+        unit_put(&unit, unit_desc(1, 7), CREATE);
+        unit_packets(&unit, 1, 5);
+        assert_int_equal(offload_dump_start(unit.offload, OFFLOAD_DUMP_ALL,
+                                            lax, &dump), 0);
+        unit_packets(&unit, 1, 2);
+        assert_int_equal(offload_dump_next(&dump, &dumped, 1), 1);
+        assert_int_equal(n_gets, 1);
+        assert_int_equal(dumped.stats.n_packets, 7);
+        assert_false(dumped.in_tc);
+        assert_int_equal(dumped.hw, OFFLOAD_HW_UNKNOWN);
+        offload_desc_unref(dumped.desc);
+        assert_int_equal(offload_dump_next(&dump, &dumped, 1), 0);
+        offload_dump_done(&dump);
+        unit_offload_uninit(&unit);
+    }
+}
+
 /* Even in an interval of an hour. */
 static void
 reader_ends_at_once(void **state OVS_UNUSED)
@@ -762,6 +791,7 @@ main(void)
         cmocka_unit_test(flow_in_both_of_which_one_is_not_told_is_read),
         cmocka_unit_test(
             flow_made_after_the_start_is_shown_without_being_read),
+        cmocka_unit_test(flow_made_just_before_the_start_is_read),
         cmocka_unit_test(dumps_are_limited),
     };
 
