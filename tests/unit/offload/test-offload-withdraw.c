@@ -120,6 +120,45 @@ nobody_waits_for_tc(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* The kernel copies are gone when the flush returns, the rules are not. */
+static void
+flush_counts_flows_that_only_tc_still_has(void **state OVS_UNUSED)
+{
+    struct offload_engine_info info;
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 1);
+    for (uint32_t i = 1; i <= 3; i++) {
+        unit_put(&unit, unit_desc(i, 1), CREATE);
+    }
+    offload_barrier(unit.offload);
+    assert_int_equal(offload_n_tc_only(unit.offload), 3);
+
+    /* Two in tc alone, one in both, one in the kernel. */
+    offload_fake_hold(unit.fake);
+    unit_put(&unit, unit_desc(1, 1), OFFLOAD_PUT_MODIFY);
+    offload_fake_wait_held(unit.fake, 1);
+    unit_put(&unit, unit_desc(4, 7), CREATE);
+    assert_int_equal(unit_where(&unit, 1), KERNEL | TC);
+    assert_int_equal(unit_where(&unit, 4), KERNEL);
+    assert_int_equal(offload_n_tc_only(unit.offload), 2);
+
+    assert_int_equal(offload_flush(unit.offload), 0);
+    assert_int_equal(offload_fake_count(unit.fake, false), 0);
+    assert_int_equal(offload_fake_count(unit.fake, true), 3);
+    assert_int_equal(offload_n_tc_only(unit.offload), 3);
+    offload_get_info(unit.offload, &info);
+    for (size_t i = 0; i < OFFLOAD_N_STATES; i++) {
+        assert_int_equal(info.n_flows[i],
+                         i == OFFLOAD_STATE_DELETING ? 3 : 0);
+    }
+    offload_fake_release(unit.fake);
+    unit_settle(&unit);
+    assert_int_equal(offload_fake_count(unit.fake, true), 0);
+    assert_int_equal(offload_n_tc_only(unit.offload), 0);
+    unit_offload_uninit(&unit);
+}
+
 static void
 port_without_flows_costs_tc_nothing(void **state OVS_UNUSED)
 {
@@ -521,6 +560,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(late_news_of_a_port_do_not_concern_the_next_one),
         cmocka_unit_test(nobody_waits_for_tc),
+        cmocka_unit_test(flush_counts_flows_that_only_tc_still_has),
         cmocka_unit_test(port_without_flows_costs_tc_nothing),
         cmocka_unit_test(rules_of_a_dying_port_are_deleted_without_a_move),
         cmocka_unit_test(flow_of_a_dying_port_tells_what_it_counted),
