@@ -141,6 +141,48 @@ all_are_read_in_each_round_if_that_can_be(void **state OVS_UNUSED)
     teardown(&unit);
 }
 
+/* Returns the first flow from 'flow' on that stripe 'i' of the table has. */
+static uint32_t
+flow_of_stripe(struct unit_offload *unit, uint32_t flow, size_t i)
+{
+    for (;; flow++) {
+        const ovs_u128 ufid = unit_ufid(flow);
+
+        if (offload_stripe(unit->offload, &ufid)
+            == &unit->offload->table.stripes[i]) {
+            return flow;
+        }
+    }
+}
+
+/* If a fifth of the rules can be read in a round, each is read in the fifth
+ * one, whichever part of the table has them. */
+static void
+time_to_read_all_counts_all_stripes(void **state OVS_UNUSED)
+{
+    enum { N = 20 };
+    static const size_t stripes[] = { 0, 1, OFFLOAD_STRIPES - 1 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(stripes); i++) {
+        struct unit_offload unit;
+        uint32_t flow = 0;
+
+        setup(&unit, 0);
+        for (int j = 0; j < N; j++) {
+            flow = flow_of_stripe(&unit, flow + 1, stripes[i]);
+            unit_put(&unit, unit_desc(flow, 1), CREATE);
+        }
+        unit_settle(&unit);
+        for (int round = 1; round < 5; round++) {
+            unit_clock_advance(INTERVAL);
+            assert_int_equal(read_some(&unit, N / 5, false), 0);
+        }
+        unit_clock_advance(INTERVAL);
+        assert_int_equal(read_some(&unit, N / 5, false), N / 5);
+        teardown(&unit);
+    }
+}
+
 /* No rule is forgotten when there are too many even to read each one once
  * before its flow might expire: they take turns. */
 static void
@@ -234,6 +276,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(idle_flow_expires_in_time),
         cmocka_unit_test(all_are_read_in_each_round_if_that_can_be),
+        cmocka_unit_test(time_to_read_all_counts_all_stripes),
         cmocka_unit_test(overdue_rules_take_turns),
         cmocka_unit_test(idle_flows_are_found_at_once_in_a_crowd),
         cmocka_unit_test(unreadable_rule_costs_one_request),
