@@ -473,6 +473,40 @@ rules_go_whatever_happens_meanwhile(void **state OVS_UNUSED)
     }
 }
 
+/* Time passes only here, and the barrier wakes up the thread. */
+static unsigned int
+failures_after(struct unit_offload *unit, long long int msec)
+{
+    unit_clock_advance(msec);
+    offload_barrier(unit->offload);
+    return atomic_count_get(&n_failed);
+}
+
+/* More failures than their counter can hold change nothing. */
+static void
+rule_is_leaked_once_however_often_it_fails(void **state OVS_UNUSED)
+{
+    enum { N = UINT8_MAX + 2 * OFFLOAD_PATIENCE };
+    const long long int pause = 1 << OFFLOAD_N_PAUSES;
+    struct unit_offload unit;
+
+    init(&unit, 1, 1);
+    fail_next(&unit, FOR_EVER);
+    unit_clock_stop(1000);
+    assert_int_equal(offload_flush(unit.offload), 0);
+    for (unsigned int i = 1; i < N; i++) {
+        unit_wait_until(failures_after(&unit, pause) >= i);
+        if (i > OFFLOAD_PATIENCE) {
+            assert_int_equal(unit_retried(&unit), 1);
+            assert_int_equal(n_stuck(&unit), 1);
+        }
+    }
+    assert_int_equal(unit_counter(&unit, OFFLOAD_LEAKED), 1);
+    unit_clock_run();
+    fail_next(&unit, 0);
+    unit_offload_uninit(&unit);
+}
+
 /* Somebody deletes the rule meanwhile, or its device goes. */
 static void
 rule_that_others_delete_is_gone(void **state OVS_UNUSED)
@@ -647,6 +681,7 @@ main(void)
         cmocka_unit_test(new_flow_waits_for_the_rule_of_the_old_one),
         cmocka_unit_test(new_flow_may_go_before_the_old_one),
         cmocka_unit_test(rules_go_whatever_happens_meanwhile),
+        cmocka_unit_test(rule_is_leaked_once_however_often_it_fails),
         cmocka_unit_test(rule_that_others_delete_is_gone),
         cmocka_unit_test(stale_rule_is_deleted_in_the_end),
         cmocka_unit_test(engine_ends_though_a_rule_stays),
