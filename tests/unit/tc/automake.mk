@@ -10,6 +10,7 @@ unit_tests += \
 	tests/unit/tc/test-tc-handle \
 	tests/unit/tc/test-tc-list \
 	tests/unit/tc/test-tc-orphans \
+	tests/unit/tc/test-tc-parse \
 	tests/unit/tc/test-tc-prio \
 	tests/unit/tc/test-tc-rules \
 	tests/unit/tc/test-tc-shared-action \
@@ -44,7 +45,8 @@ tests_unit_tc_test_tc_explain_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=nl_conn_open -Wl,--wrap=nl_conn_close \
 	-Wl,--wrap=nl_conn_transact -Wl,--wrap=nl_conn_ext_error
 tests_unit_tc_test_tc_handle_SOURCES = \
-	tests/unit/tc/test-tc-handle.c $(unit_common)
+	tests/unit/tc/test-tc-handle.c \
+	tests/harness/processes.c tests/harness/processes.h $(unit_common)
 tests_unit_tc_test_tc_prio_SOURCES = \
 	tests/unit/tc/test-tc-prio.c $(unit_backend)
 tests_unit_tc_test_tc_prio_LDFLAGS = \
@@ -80,7 +82,12 @@ tests_unit_tc_test_tc_list_SOURCES = \
 tests_unit_tc_test_tc_list_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_places_wrap)
 tests_unit_tc_test_tc_orphans_SOURCES = \
 	tests/unit/tc/test-tc-orphans.c $(unit_tc_places)
-tests_unit_tc_test_tc_orphans_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_places_wrap)
+tests_unit_tc_test_tc_orphans_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_tc_places_wrap) -Wl,--wrap=ovs_thread_create \
+	-Wl,--wrap=xpthread_join
+tests_unit_tc_test_tc_parse_SOURCES = \
+	tests/unit/tc/test-tc-parse.c $(unit_common)
+tests_unit_tc_test_tc_parse_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
 tests_unit_tc_test_tc_desc_SOURCES = \
 	tests/unit/tc/test-tc-desc.c $(unit_common)
 tests_unit_tc_test_tc_shared_action_SOURCES = \
@@ -90,7 +97,8 @@ tests_unit_tc_test_tc_shared_action_LDFLAGS = \
 	-Wl,--wrap=kdp_tc_prepare_restore
 tests_unit_tc_test_tc_transact_SOURCES = \
 	tests/unit/tc/test-tc-transact.c $(unit_tc) $(unit_common)
-tests_unit_tc_test_tc_transact_LDFLAGS = $(AM_LDFLAGS) $(unit_tc_wrap)
+tests_unit_tc_test_tc_transact_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=netdev_get_block_id
 tests_unit_tc_test_tc_translate_SOURCES = \
 	tests/unit/tc/test-tc-translate.c $(unit_tc) $(unit_common)
 tests_unit_tc_test_tc_translate_LDFLAGS = \

@@ -7,13 +7,39 @@
 
 #include <errno.h>
 #include <linux/rtnetlink.h>
+#include <string.h>
 
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
 #include "netdev-linux/ingress-qdisc.h"
 #include "openvswitch/dynamic-string.h"
+#include "ovs-thread.h"
 #include "unit/tc/places-fixture.h"
 #include "util.h"
+
+static unsigned int n_created, n_joined;
+
+pthread_t __wrap_ovs_thread_create(const char *name, void *(*start)(void *),
+                                   void *arg);
+pthread_t __real_ovs_thread_create(const char *name, void *(*start)(void *),
+                                   void *arg);
+
+pthread_t
+__wrap_ovs_thread_create(const char *name, void *(*start)(void *), void *arg)
+{
+    n_created += !strcmp(name, "rule_orphan");
+    return __real_ovs_thread_create(name, start, arg);
+}
+
+void __wrap_xpthread_join(pthread_t thread, void **result);
+void __real_xpthread_join(pthread_t thread, void **result);
+
+void
+__wrap_xpthread_join(pthread_t thread, void **result)
+{
+    n_joined++;
+    __real_xpthread_join(thread, result);
+}
 
 static void
 vm_becomes_port(void)
@@ -73,6 +99,25 @@ teardown(void **state OVS_UNUSED)
     assert_false(get_info().under_way);
     unit_tc_uninit();
     return 0;
+}
+
+/* Each thread is joined: when passes end, or before the next thread begins. */
+static void
+no_thread_is_left_behind(void **state OVS_UNUSED)
+{
+    n_created = n_joined = 0;
+    for (unsigned int i = 0; i < 3; i++) {
+        kdp_tc_orphans_look("system", SPARE);
+        assert_int_equal(n_created, i + 1);
+        assert_int_equal(n_joined, i);
+        unit_wait_until(!get_info().under_way);
+    }
+    kdp_tc_orphans_stop(true);
+    assert_int_equal(n_joined, 3);
+    kdp_tc_orphans_stop(false);
+    assert_int_equal(look(SPARE), 0);
+    assert_int_equal(n_created, 4);
+    assert_int_equal(n_joined, 4);
 }
 
 static void
@@ -309,6 +354,7 @@ main(int argc OVS_UNUSED, char *argv[])
 {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(no_thread_is_left_behind),
         TEST(rules_of_no_port_go),
         TEST(rules_of_ports_go_too_if_no_engine_has_them),
         TEST(only_rules_with_our_handles_go),

@@ -9,11 +9,14 @@
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "netdev-provider.h"
 #include "netlink.h"
 #include "openvswitch/ofpbuf.h"
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
+#include "tc/tc-kind.h"
 #include "util.h"
 
 #define INFO (4 << 16 | 8)
@@ -186,14 +189,56 @@ kinds_of_actions_are_loaded_or_not(void **state OVS_UNUSED)
         .skip = 3, .n = 2,
     };
     size_t n_messages, n_requests;
+    char log[2000] = "";
+    int fd = unit_log_open();
 
     kdp_tc_load_actions();
-    assert_int_equal(unit_tc_n_kinds(), 10);
+    assert_int_equal(unit_tc_n_kinds(), KDP_TC_N_KINDS);
+    assert_int_equal(pread(fd, log, sizeof log - 1, 0), 0);
     unit_tc_plan(&plan);
     kdp_tc_load_actions();
-    assert_int_equal(unit_tc_n_kinds(), 20);
+    assert_int_equal(unit_tc_n_kinds(), 2 * KDP_TC_N_KINDS);
+
+    /* Those that are missing are named. */
+    assert_true(pread(fd, log, sizeof log - 1, 0) > 0);
+    for (size_t i = 0; i < KDP_TC_N_KINDS; i++) {
+        bool missing = i >= plan.skip && i < plan.skip + plan.n;
+        char *named = xasprintf("the kernel has no actions of kind \"%s\"",
+                                kdp_tc_kinds[i].name);
+
+        assert_int_equal(!!strstr(log, named), missing);
+        free(named);
+    }
+    close(fd);
     unit_tc_get_load(&n_messages, &n_requests);
     assert_int_equal(n_messages, 0);
+}
+
+uint32_t __wrap_netdev_get_block_id(struct netdev *);
+uint32_t
+__wrap_netdev_get_block_id(struct netdev *netdev)
+{
+    return strcmp(netdev_get_type(netdev), "internal") ? 77 : 0;
+}
+
+/* Packets that leave an internal port enter the datapath. */
+static void
+place_of_a_device_is_where_its_packets_enter(void **state OVS_UNUSED)
+{
+    for (int internal = 0; internal < 2; internal++) {
+        const struct netdev_class class = {
+            .type = internal ? "internal" : "system",
+        };
+        struct netdev netdev = { .netdev_class = &class };
+        struct tcf_id place = kdp_tc_place(&netdev, 5);
+
+        assert_int_equal(place.ifindex, 5);
+        assert_int_equal(place.hook, internal ? TC_EGRESS : TC_INGRESS);
+        assert_int_equal(place.block_id, internal ? 0 : 77);
+        assert_int_equal(place.prio, 0);
+        assert_int_equal(place.handle, 0);
+        assert_int_equal(place.chain, 0);
+    }
 }
 
 static void
@@ -356,6 +401,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(one_message_adds_reads_and_deletes_in_order),
         TEST(many_requests_go_in_several_messages),
         TEST(kinds_of_actions_are_loaded_or_not),
+        TEST(place_of_a_device_is_where_its_packets_enter),
         TEST(last_statistics_come_with_a_deletion),
         TEST(reply_that_is_missing_is_no_reply),
         TEST(reply_that_is_cut_off_is_no_reply),
