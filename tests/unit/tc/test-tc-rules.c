@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dpif-netlink/datapath.h"
 #include "harness/unit.h"
@@ -81,6 +82,32 @@ bytes_are_those_of_tc_unless_it_is_asked_for_headers(void **state)
     backend_forget_all();
     kdp_tc_destroy(&tc);
     assert_int_equal(overhead(*state, TC_INGRESS_PARENT, 0), 14);
+}
+
+/* The memory may have had other content. */
+static void
+set_up_does_not_depend_on_what_was_there(void **state OVS_UNUSED)
+    OVS_NO_THREAD_SAFETY_ANALYSIS
+{
+    static const char type[] = "a type";
+    struct tcf_id *places;
+    struct kdp_tc tc;
+    bool count_headers;
+
+    for (int i = 0; i < 2; i++) {
+        memset(&tc, i, sizeof tc);     /* A bool has no other values. */
+        kdp_tc_init(&tc, type, i);
+        assert_ptr_equal(tc.dpif_type, type);
+        assert_int_equal(tc.recirc_sharing, i);
+        atomic_read_relaxed(&tc.count_headers, &count_headers);
+        assert_false(count_headers);
+        assert_null(tc.begin);
+        assert_false(tc.begun);
+        assert_int_equal(kdp_tc_count(&tc, 1), 0);
+        assert_int_equal(kdp_tc_places_in_hw(&tc, &places), 0);
+        free(places);
+        kdp_tc_destroy(&tc);
+    }
 }
 
 static void
@@ -394,6 +421,7 @@ main(int argc OVS_UNUSED, char *argv[])
     const struct CMUnitTest tests[] = {
         TEST(bytes_can_be_those_that_the_kernel_datapath_would_count),
         TEST(bytes_are_those_of_tc_unless_it_is_asked_for_headers),
+        TEST(set_up_does_not_depend_on_what_was_there),
         TEST(bytes_of_a_rule_are_counted_alike_as_long_as_it_lives),
         TEST(packets_of_the_device_are_counted_as_they_are),
         TEST(packets_that_the_card_counts_are_told_apart),
