@@ -322,7 +322,6 @@ upcall_shed_end(struct upcall_channel *channel, bool sample)
                   (int64_t) channel->turn_mem - after);
         }
     }
-    channel->turn_mem = 0;
 }
 
 void
