@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ct-dpif.h"
 #include "dpif-netlink/datapath.h"
@@ -30,6 +31,9 @@
 #include "util.h"
 
 #define PORT 7
+
+/* The log, a file without a name. */
+static int log_fd;
 
 /* What the parts were asked, separated by commas. */
 static char journal[2048];
@@ -56,6 +60,24 @@ check(const char *expected)
 {
     assert_string_equal(journal, expected);
     journal[0] = '\0';
+}
+
+/* Asserts that 'expected' was logged since the last check, or that nothing was
+ * if it is NULL. */
+static void
+check_log(const char *expected)
+{
+    char buf[1024];
+    ssize_t n = pread(log_fd, buf, sizeof buf - 1, 0);
+
+    assert_true(n >= 0);
+    buf[n] = '\0';
+    assert_int_equal(ftruncate(log_fd, 0), 0);
+    if (!expected) {
+        assert_string_equal(buf, "");
+    } else if (!strstr(buf, expected)) {
+        fail_msg("no \"%s\" in: %s", expected, buf);
+    }
 }
 
 /* What the parts answer. */
@@ -427,7 +449,7 @@ WRAP(void, upcall_store_return, void)
 
 WRAP(uint64_t, upcall_fq_total_bytes, void)
 {
-    return 1025;
+    return 1024 * 1024 + 1;
 }
 
 /* Flows in tc. */
@@ -731,9 +753,11 @@ stock_provider_stays_if_it_cannot_be_replaced(void **state OVS_UNUSED)
                         "it runs on Open vSwitch's own providers");
 
     /* Without its function for requests to tc there is no offload. */
+    check_log(NULL);
     answer.tc_works = false;
     answer.register_error = 0;
     assert_int_equal(dpif_netlink_kdp_register(), 0);
+    check_log("there is no offload\n");
     check("show, diagnose, flow_api, forbid, unregister system, "
           "register system");
     answer.tc_works = true;
@@ -869,9 +893,11 @@ memory_is_told_in_full_kilobytes(void **state OVS_UNUSED)
 
     dpif_netlink_kdp_get_memory_usage(&usage);
     assert_int_equal(simap_count(&usage), 1);
-    assert_int_equal(simap_get(&usage, "upcalls read ahead kB"), 2);
+    assert_int_equal(simap_get(&usage, "upcalls read ahead kB"),
+                     1025);
     dpif_netlink_kdp_get_memory_usage(&usage);
-    assert_int_equal(simap_get(&usage, "upcalls read ahead kB"), 4);
+    assert_int_equal(simap_get(&usage, "upcalls read ahead kB"),
+                     2050);
     simap_destroy(&usage);
 }
 
@@ -1408,11 +1434,13 @@ what_forbids_a_hand_over_is_named(void **state)
 static void
 sockets_are_handed_over_and_come_back(void **state OVS_UNUSED)
 {
+    check_log(NULL);
     answer.send_error = EPIPE;
     assert_int_equal(dpif_netlink_kdp_hand_over(17), EPIPE);
     check("halt, store_send 17");
     dpif_netlink_kdp_go_on();
     check("store_return, inner flush, dispatch_check, go_on");
+    check_log(NULL);
 
     /* Upcalls go on even if the other process's flows stay. */
     answer.send_error = 0;
@@ -1421,6 +1449,8 @@ sockets_are_handed_over_and_come_back(void **state OVS_UNUSED)
     check("halt, store_send 18");
     dpif_netlink_kdp_go_on();
     check("store_return, inner flush, dispatch_check, go_on");
+    check_log("system@dp: deleting the flows of another process failed "
+              "(Operation not permitted)\n");
 }
 
 static void
@@ -1467,5 +1497,6 @@ main(int argc OVS_UNUSED, char *argv[])
     };
 
     unit_init(argv[0]);
+    log_fd = unit_log_open();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
