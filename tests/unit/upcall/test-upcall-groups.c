@@ -300,6 +300,7 @@ idle_group_takes_over_from_a_busy_one(void **state)
 {
     static const uint32_t counts[2] = { 32, 0 };
     struct fixture *f = *state;
+    struct upcall_table_info info;
     size_t n[4] = { 0 };
 
     prepare_groups(f, 4, 2, counts, 2);
@@ -311,6 +312,22 @@ idle_group_takes_over_from_a_busy_one(void **state)
         assert_true(n[i] >= 90 * UPCALL_BATCH);
         assert_int_equal(n_loans(f, i) > 0, i >= 2);
     }
+
+    /* A group has what its handlers have. */
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.group_size, 2);
+    assert_int_equal(info.n_groups, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(info.groups[i].n_handlers, 2);
+        assert_int_equal(info.groups[i].quantum, UPCALL_QUANTUM);
+        assert_int_equal(info.groups[i].wakeups, 0);
+        assert_int_equal(info.groups[i].loans,
+                         n_loans(f, 2 * i) + n_loans(f, 2 * i + 1));
+        assert_int_equal(info.groups[i].contended, 0);
+    }
+    assert_true(info.groups[0].n_queued > 0 && info.groups[0].locks > 0);
+    assert_int_equal(info.groups[1].n_queued, 0);
+    upcall_table_info_uninit(&info);
     recv_all(f);
 }
 
