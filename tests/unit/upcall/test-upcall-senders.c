@@ -401,6 +401,35 @@ quiet_ports_are_read_with_a_quiet_tunnel(void **state)
     assert_int_equal(stats_of(f, 2).received, 2);
 }
 
+/* A turn takes up to 512 upcalls from the socket, in reads of a batch, so that
+ * reading is no more work than serving. */
+static void
+turn_reads_ahead_no_more_than_its_bound(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_table_info info;
+    struct upcall_view view;
+    uint64_t n_receives;
+
+    /* It is in the run queue, and nearly nothing is left. */
+    add(f, TUNNEL, UPCALL_SENDERS_TUNNEL);
+    send_n(f, TUNNEL, FLOOD, 13 * UPCALL_BATCH);
+    for (int i = 0; i < 12; i++) {
+        assert_int_equal(recv_batch(f, 0, NULL), UPCALL_BATCH);
+    }
+    send_n(f, TUNNEL, FLOOD, 800);
+    upcall_table_get_info(f->table, &info);
+    n_receives = info.handlers[0].receives;
+    upcall_table_info_uninit(&info);
+    assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
+    upcall_table_get_info(f->table, &info);
+    assert_int_equal(info.handlers[0].receives - n_receives,
+                     DIV_ROUND_UP(512, UPCALL_BATCH));
+    upcall_table_info_uninit(&info);
+    assert_int_equal(recv_all(f), 800 + UPCALL_BATCH - 1);
+    assert_int_equal(stats_of(f, TUNNEL).shed, 0);
+}
+
 /* A snapshot says who floods. */
 static void
 table_names_the_sender_that_floods(void **state)
@@ -464,6 +493,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(purge_and_removal_take_what_was_read_ahead),
         TEST(nothing_more_is_read_ahead_when_all_take_too_much),
         TEST(quiet_ports_are_read_with_a_quiet_tunnel),
+        TEST(turn_reads_ahead_no_more_than_its_bound),
         TEST(table_names_the_sender_that_floods),
     };
 
