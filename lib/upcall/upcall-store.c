@@ -415,7 +415,6 @@ open_queue(void)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, queue)) {
         VLOG_WARN("making a pair of sockets failed (%s): sockets for upcalls "
                   "go with the daemon", ovs_strerror(errno));
-        queue[0] = queue[1] = -1;
     } else if (setsockopt(queue[0], SOL_SOCKET, SO_SNDBUFFORCE, &size,
                           sizeof size)) {
         setsockopt(queue[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
