@@ -192,6 +192,13 @@ remotes_that_are_shed_are_named_the_worst_first(void **state OVS_UNUSED)
     for (int i = 2; i < 7; i++) {
         senders[i] = senders[0];
     }
+    f.ports[4].n_senders = 5;
+    diagnose();
+    unit_found(&f.findings, 5, "sender-shed", "10.0.0.1");
+    f.ports[4].n_senders = 6;
+    diagnose();
+    assert_string_equal(f.findings.array[5].what, "dp: 1 more remotes");
+    unit_found(&f.findings, 6, "sender-shed", "10.0.0.1");
     f.ports[4].n_senders = 7;
     diagnose();
     assert_int_equal(f.findings.n, 6);
