@@ -725,8 +725,8 @@ teardown(void **state)
     struct fixture *f = *state;
 
     set_bridge(f->bridge, false);
-    class->close(f->bridge);
-    class->close(f->command);
+    dpif_uninit(f->bridge, true);
+    dpif_uninit(f->command, true);
     ovs_mutex_destroy(&dp.mutex);
     journal[0] = '\0';
     free(f);
@@ -785,7 +785,7 @@ datapaths_are_opened_and_closed(void **state OVS_UNUSED)
     assert_string_equal(dpif_name(dpif), "system@dp");
     assert_int_equal(dpif->netflow_engine_type, 31);
     assert_int_equal(dpif->netflow_engine_id, 31);
-    class->close(dpif);
+    dpif_uninit(dpif, true);
     check("poller_destroy 0, close");
 
     assert_int_equal(class->enumerate(&names, class), 0);
@@ -1099,7 +1099,7 @@ changes_of_ports_are_polled(void **state)
     answer.poll_error = EAGAIN;
     assert_int_equal(class->port_poll(f->bridge, &name), EAGAIN);
     check("poller_create");
-    class->close(f->command);
+    dpif_uninit(f->command, true);
     check("poller_destroy 1, close");
     assert_int_equal(class->open(class, "dp", false, &f->command), 0);
 }
