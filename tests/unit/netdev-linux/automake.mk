@@ -27,6 +27,10 @@ netdev_fixture = \
 	tests/unit/netdev-linux/netdev-fixture.c \
 	tests/unit/netdev-linux/netdev-fixture.h
 
+unit_rtnl_pairs = tests/unit/netdev-linux/rtnl-pairs.c
+unit_rtnl_pairs_wrap = \
+	-Wl,--wrap=kdp_rtnl_begin -Wl,--wrap=kdp_rtnl_end
+
 unit_rtnl_at_once = tests/unit/netdev-linux/rtnl-at-once.c
 unit_rtnl_at_once_wrap = -Wl,--wrap=rtnl_worker_add
 
@@ -110,9 +114,10 @@ tests_unit_netdev_linux_test_netdev_locks_LDFLAGS = \
 	-Wl,--wrap=ovs_mutex_lock_at -Wl,--wrap=recvmsg
 tests_unit_netdev_linux_test_netdev_mii_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-mii.c \
-	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_link) $(unit_common)
+	$(unit_rtnl_at_once) $(unit_rtnl_pairs) $(netdev_fixture) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_mii_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \
+	$(unit_rtnl_pairs_wrap) \
 	-Wl,--wrap=af_inet_ioctl \
 	-Wl,--wrap=netdev_get_devices
 tests_unit_netdev_linux_test_netdev_show_SOURCES = \
@@ -132,20 +137,21 @@ tests_unit_netdev_linux_test_netdev_stats_LDFLAGS = \
 	-Wl,--wrap=proc_net_dev_read
 tests_unit_netdev_linux_test_netdev_qos_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-qos.c \
-	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_route) $(unit_link) \
+	$(unit_rtnl_at_once) $(unit_rtnl_pairs) $(netdev_fixture) $(unit_route) $(unit_link) \
 	$(unit_common)
 tests_unit_netdev_linux_test_netdev_qos_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \
-	-Wl,--wrap=kdp_stock_nl_transact
+	$(unit_rtnl_pairs_wrap) -Wl,--wrap=kdp_stock_nl_transact
 tests_unit_netdev_linux_test_qdisc_lock_SOURCES = \
 	tests/unit/netdev-linux/test-qdisc-lock.c $(unit_common)
 tests_unit_netdev_linux_test_rtnl_count_SOURCES = \
 	tests/unit/netdev-linux/test-rtnl-count.c $(unit_common)
 tests_unit_netdev_linux_test_rtnl_worker_SOURCES = \
 	tests/unit/netdev-linux/test-rtnl-worker.c \
-	$(netdev_fixture) $(unit_link) $(unit_common)
+	$(unit_rtnl_pairs) $(netdev_fixture) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_rtnl_worker_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=af_inet_ioctl
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_pairs_wrap) \
+	-Wl,--wrap=af_inet_ioctl
 tests_unit_netdev_linux_test_links_diagnose_SOURCES = \
 	tests/unit/netdev-linux/test-links-diagnose.c $(unit_found) \
 	$(unit_common)
