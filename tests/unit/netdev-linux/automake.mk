@@ -151,7 +151,7 @@ tests_unit_netdev_linux_test_rtnl_worker_SOURCES = \
 	$(unit_rtnl_pairs) $(netdev_fixture) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_rtnl_worker_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_pairs_wrap) \
-	-Wl,--wrap=af_inet_ioctl
+	-Wl,--wrap=af_inet_ioctl -Wl,--wrap=latch_poll
 tests_unit_netdev_linux_test_links_diagnose_SOURCES = \
 	tests/unit/netdev-linux/test-links-diagnose.c $(unit_found) \
 	$(unit_common)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "harness/netns.h"
+#include "latch.h"
 #include "netdev-provider.h"
 #include "ovs-atomic.h"
 #include "ovs/compat-netdev.h"
@@ -89,6 +90,90 @@ __wrap_af_inet_ioctl(unsigned long int command, const void *arg)
     cmd->duplex = DUPLEX_FULL;
     ethtool_cmd_speed_set(cmd, value);
     return value ? 0 : EIO;
+}
+
+/* How often the main thread has looked for finished jobs. */
+static unsigned int n_looked;
+
+bool __wrap_latch_poll(struct latch *);
+bool __real_latch_poll(struct latch *);
+bool
+__wrap_latch_poll(struct latch *latch)
+{
+    n_looked += pthread_equal(pthread_self(), main_thread);
+    return __real_latch_poll(latch);
+}
+
+/* A job whose work takes until it is released. */
+struct held {
+    struct rtnl_job job;
+    atomic_bool release;
+    bool done;
+};
+
+static void
+held_work(struct rtnl_job *job)
+{
+    struct held *held = CONTAINER_OF(job, struct held, job);
+    bool release;
+
+    for (;;) {
+        atomic_read(&held->release, &release);
+        if (release) {
+            break;
+        }
+        unit_sleep_us(100);
+    }
+}
+
+static void
+held_done(struct rtnl_job *job)
+{
+    CONTAINER_OF(job, struct held, job)->done = true;
+}
+
+/* Returns how often the main thread looks for finished jobs while it waits for
+ * them. */
+static unsigned int
+looks_while_waiting(void)
+{
+    n_looked = 0;
+    rtnl_worker_await();
+    return n_looked;
+}
+
+/* Even for a single job it waits, as long as it is patient.  If that was in
+ * vain, it does not wait for that job again. */
+static void
+main_thread_waits_for_a_job_once(void **state OVS_UNUSED)
+{
+    struct held held[2];
+
+    main_thread = pthread_self();
+    for (int i = 0; i < 2; i++) {
+        held[i] = (struct held) {
+            .job = { .work = held_work, .done = held_done },
+        };
+        atomic_init(&held[i].release, false);
+    }
+    rtnl_worker_run();
+    rtnl_worker_add(&held[0].job);
+    assert_true(looks_while_waiting() >= 2);
+    assert_false(held[0].done);
+    assert_int_equal(looks_while_waiting(), 1);
+
+    /* Two jobs. */
+    rtnl_worker_add(&held[1].job);
+    assert_int_equal(looks_while_waiting(), 1);
+    atomic_store(&held[0].release, true);
+    unit_wait_until((rtnl_worker_run(), held[0].done));
+    assert_false(held[1].done);
+    atomic_store(&held[1].release, true);
+    unit_wait_until((rtnl_worker_run(), held[1].done));
+
+    /* None. */
+    rtnl_worker_run();
+    assert_int_equal(looks_while_waiting(), 1);
 }
 
 /* What the bridge is told.  It asks when the device has changed. */
@@ -328,6 +413,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) \
         cmocka_unit_test_setup_teardown(NAME, setup_worker, teardown_worker)
+        cmocka_unit_test(main_thread_waits_for_a_job_once),
         TEST(main_thread_goes_on_with_the_last_answer),
         TEST(a_change_during_a_question_is_asked_about_once_more),
         TEST(an_error_of_the_driver_is_an_answer),
