@@ -124,7 +124,8 @@ tests_unit_netdev_linux_test_netdev_show_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-show.c \
 	$(unit_control) $(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_show_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=dpif_netlink_vport_get
+	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=dpif_netlink_vport_get \
+	-Wl,--wrap=link_table_set_buckets
 tests_unit_netdev_linux_test_netdev_stats_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-stats.c \
 	$(netdev_fixture) $(unit_link) $(unit_common)

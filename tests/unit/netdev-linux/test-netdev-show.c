@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dpif-netlink.h"
 #include "link/link-listener.h"
@@ -24,6 +25,7 @@
 #include "openvswitch/shash.h"
 #include "ovs/compat-util.h"
 #include "simap.h"
+#include "smap.h"
 #include "harness/control.h"
 #include "harness/netns.h"
 #include "harness/routes.h"
@@ -198,6 +200,77 @@ member(const struct json *object, const char *name)
     return json;
 }
 
+/* How often the table was given a number of buckets, and the last one. */
+static unsigned int n_set_buckets;
+static uint32_t last_buckets;
+
+void __wrap_link_table_set_buckets(struct link_table *, uint32_t n);
+void __real_link_table_set_buckets(struct link_table *, uint32_t n);
+void
+__wrap_link_table_set_buckets(struct link_table *table, uint32_t n)
+{
+    n_set_buckets++;
+    last_buckets = n;
+    __real_link_table_set_buckets(table, n);
+}
+
+/* Sets the number of entries of each namespace to 'value', or to none if that is
+ * NULL.  Returns how often the log complains about it. */
+static unsigned int
+set_entries(const char *value)
+{
+    struct smap config = SMAP_INITIALIZER(&config);
+    int fd = unit_log_open();
+    char log[2000] = "";
+    unsigned int n = 0;
+
+    if (value) {
+        smap_add(&config, "link-table-netns-entries", value);
+    }
+    kdp_links_set_config(&config);
+    smap_destroy(&config);
+    assert_true(pread(fd, log, sizeof log - 1, 0) >= 0);
+    close(fd);
+    for (const char *s = log; (s = strstr(s, "expected 0 ")) != NULL; s++) {
+        n++;
+    }
+    return n;
+}
+
+/* A value counts, or is complained about, when it is new. */
+static void
+entries_of_a_namespace_can_be_set(void **state OVS_UNUSED)
+{
+    static const struct {
+        const char *value;
+        unsigned int n_complaints;
+        uint32_t n_buckets;             /* UINT32_MAX: it is not set. */
+    } steps[] = {
+        { NULL, 0, UINT32_MAX },        /* That is the default. */
+        { "16", 0, 16 },
+        { "16", 0, UINT32_MAX },
+        { "abc", 1, UINT32_MAX },
+        { "abc", 0, UINT32_MAX },
+        { "16777217", 1, UINT32_MAX },
+        { "-1", 1, UINT32_MAX },
+        { "16", 0, UINT32_MAX },        /* As it still is. */
+        { "64", 0, 64 },
+        { "0", 0, 0 },
+        { NULL, 0, UINT32_MAX },
+        { "1024", 0, 1024 },
+        { NULL, 0, 0 },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        n_set_buckets = 0;
+        assert_int_equal(set_entries(steps[i].value), steps[i].n_complaints);
+        assert_int_equal(n_set_buckets, steps[i].n_buckets != UINT32_MAX);
+        if (n_set_buckets) {
+            assert_int_equal(last_buckets, steps[i].n_buckets);
+        }
+    }
+}
+
 /* The whole of "link-table/show", and a namespace. */
 static void
 commands_show_what_is_counted(void **state OVS_UNUSED)
@@ -301,6 +374,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(devices_that_are_not_where_they_were_are_shown),
         TEST(a_namespace_is_not_followed_after_its_last_port),
         TEST(the_age_of_what_is_known_is_told),
+        TEST(entries_of_a_namespace_can_be_set),
         TEST(commands_show_what_is_counted),
         TEST(other_commands_do_what_they_say),
         TEST(the_tables_are_in_what_memory_show_says),
