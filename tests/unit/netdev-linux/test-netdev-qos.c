@@ -139,6 +139,9 @@ what_is_the_same_is_not_sent(void **state)
 /* Requests that Open vSwitch has sent by nl_transact(). */
 static unsigned int n_sent;
 
+/* Those that fail, without being sent. */
+static int n_to_fail;
+
 int __wrap_kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
                                  struct ofpbuf **replyp);
 int __real_kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
@@ -149,8 +152,39 @@ __wrap_kdp_stock_nl_transact(int protocol, const struct ofpbuf *request,
 {
     if (kdp_links_is_main()) {
         n_sent++;
+        if (n_to_fail) {
+            n_to_fail--;
+            return ENOMEM;
+        }
     }
     return __real_kdp_stock_nl_transact(protocol, request, replyp);
+}
+
+/* It is not known what the kernel has then. */
+static void
+what_failed_is_set_again(void **state)
+{
+    struct smap details = SMAP_INITIALIZER(&details);
+    struct netdev *netdev = *state;
+
+    configure_first(netdev, "100000000");
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+    smap_add(&details, "max-rate", "200000000");
+    n_to_fail = 1;
+    assert_int_equal(netdev_set_qos(netdev, "linux-htb", &details), ENOMEM);
+    assert_int_equal(n_to_fail, 0);
+    CHANGES(ALL, configure(netdev, "linux-htb", "100000000", RATE));
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+
+    /* A queue. */
+    smap_clear(&details);
+    smap_add(&details, "min-rate", OTHER_RATE);
+    n_to_fail = 1;
+    assert_int_equal(netdev_set_queue(netdev, 1, &details), ENOMEM);
+    assert_int_equal(n_to_fail, 0);
+    CHANGES(ALL, configure(netdev, "linux-htb", "100000000", RATE));
+    CHANGES(0, configure(netdev, "linux-htb", "100000000", RATE));
+    smap_destroy(&details);
 }
 
 /* A device without a discipline is not asked for one, nor rid of it. */
@@ -320,6 +354,40 @@ policing_that_nobody_wants_is_not_sent(void **state)
     assert_int_equal(after[KDP_RTNL_POLICING], before[KDP_RTNL_POLICING]);
 }
 
+/* The discipline has gone, so nothing is left of what could not be set. */
+static void
+policing_without_a_discipline_is_forgotten(void **state)
+{
+    struct netdev *netdev = *state;
+    struct netdev_kdp *dev = netdev_kdp_cast(netdev);
+    uint64_t before[KDP_N_RTNL_CALLS], after[KDP_N_RTNL_CALLS];
+
+    kdp_links_catch_up();
+    kdp_rtnl_get_counts(before);
+    for (int i = 0; i < 2; i++) {
+        ovs_mutex_lock(&dev->up.mutex);
+        dev->up.kbits_rate = i ? 0 : 1000;
+        dev->up.kbits_burst = 1000;
+        dev->up.kpkts_rate = i ? 1000 : 0;
+        dev->up.kpkts_burst = 1000;
+        dev->up.netdev_policing_error = EOPNOTSUPP;
+        dev->up.cache_valid |= VALID_POLICING;
+        ovs_mutex_unlock(&dev->up.mutex);
+
+        OK(netdev_set_policing(netdev, 0, 0, 0, 0));
+        ovs_mutex_lock(&dev->up.mutex);
+        assert_int_equal(dev->up.kbits_rate, 0);
+        assert_int_equal(dev->up.kbits_burst, 0);
+        assert_int_equal(dev->up.kpkts_rate, 0);
+        assert_int_equal(dev->up.kpkts_burst, 0);
+        assert_int_equal(dev->up.netdev_policing_error, 0);
+        assert_true(dev->up.cache_valid & VALID_POLICING);
+        ovs_mutex_unlock(&dev->up.mutex);
+    }
+    kdp_rtnl_get_counts(after);
+    assert_int_equal(after[KDP_RTNL_POLICING], before[KDP_RTNL_POLICING]);
+}
+
 /* While disciplines are not followed, nothing is taken to be as it was. */
 static void
 what_is_not_known_is_sent_again(void **state)
@@ -347,6 +415,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup_qos, teardown)
         TEST(what_is_the_same_is_not_sent),
         TEST(what_is_not_known_is_sent_again),
+        TEST(what_failed_is_set_again),
         TEST(the_first_discipline_is_set_at_once),
         TEST(a_queue_that_went_is_set_again),
         TEST(what_others_changed_is_set_again),
@@ -355,6 +424,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_device_that_was_made_anew_has_none),
         TEST(policing_goes_with_its_discipline),
         TEST(policing_that_nobody_wants_is_not_sent),
+        TEST(policing_without_a_discipline_is_forgotten),
     };
 
     netdev_fixture_init(argv[0]);
