@@ -161,6 +161,59 @@ tell(const char *name, const char *kind, uint32_t flags)
     link_table_update(kdp_links_table(), LINK_NSID_LOCAL, &view);
 }
 
+/* Checks that since the last time the bridge was told 'told' times and not
+ * told of 'not_told' changes. */
+static void
+check_counts(unsigned int told, unsigned int not_told)
+{
+    static unsigned long long int before, before_foreign;
+    unsigned long long int notices, foreign;
+
+    if_notifier_kdp_get_counts(&notices, &foreign);
+    if (told != UINT_MAX) {
+        assert_int_equal(notices - before, told);
+        assert_int_equal(foreign - before_foreign, not_told);
+    }
+    before = notices;
+    before_foreign = foreign;
+}
+
+/* A device that is not open comes, changes and goes.  The one that is open
+ * does, too. */
+static void
+changes_that_the_bridge_is_not_told_of_are_counted(void **state OVS_UNUSED)
+{
+    struct if_notifier *notifier = if_notifier_create(notice, NULL);
+    struct netdev *netdev;
+
+    while (count_notices()) {
+        continue;
+    }
+    check_counts(UINT_MAX, 0);
+    tell("other", "dummy", 0);
+    check_counts(0, 1);
+    tell("other", "dummy", 0);
+    check_counts(0, 0);
+    tell("another", "dummy", 0);
+    check_counts(0, 1);
+    tell("another", "dummy", IFF_UP);
+    check_counts(0, 0);
+    link_table_remove(kdp_links_table(), LINK_NSID_LOCAL, B + 1);
+    check_counts(0, 1);
+    assert_int_equal(count_notices(), 0);
+    check_counts(UINT_MAX, 0);
+
+    /* One that was wanted. */
+    assert_int_equal(netdev_open("other", "system", &netdev), ENODEV);
+    tell("other", "dummy", IFF_UP);
+    check_counts(0, 0);
+    assert_int_equal(count_notices(), 1);
+    check_counts(1, 0);
+    link_table_remove(kdp_links_table(), LINK_NSID_LOCAL, B + 1);
+    check_counts(0, 1);
+    if_notifier_destroy(notifier);
+}
+
 static unsigned int
 notices_when_gone(const char *name, const char *kind, bool refused)
 {
@@ -453,6 +506,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test_setup_teardown(NAME, setup_quiet, teardown)
         TEST(the_bridge_is_told_in_the_middle_of_a_turn),
         TEST(the_bridge_is_told_of_its_own_devices_alone),
+        TEST(changes_that_the_bridge_is_not_told_of_are_counted),
         TEST(a_tunnel_that_was_refused_is_tried_again),
         TEST(tunnels_follow_their_routes),
         TEST(tunnels_have_the_source_that_their_route_prefers),
