@@ -58,12 +58,20 @@ symbols_of_the_library_itself_are_found(void **state OVS_UNUSED)
     struct netdev_check_symbol symbols[] = {
         { "one", &ours, &stock },
         { "two", &ours, &stock },
+        { "three", &ours, &stock },
     };
 
     assert_null(netdev_kdp_check_symbols(symbols, ARRAY_SIZE(symbols)));
-    symbols[1].used = &stock;
-    assert_string_equal(netdev_kdp_check_symbols(symbols,
-                                                 ARRAY_SIZE(symbols)), "two");
+    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
+        symbols[i].used = &stock;
+        assert_string_equal(netdev_kdp_check_symbols(symbols,
+                                                     ARRAY_SIZE(symbols)),
+                            symbols[i].name);
+        symbols[i].used = &ours;
+    }
+    symbols[2].used = &stock;
+    assert_null(netdev_kdp_check_symbols(symbols, 2));
+    assert_null(netdev_kdp_check_symbols(symbols, 0));
 }
 
 /* What the library does with devices of a class that it does not take for that
