@@ -325,6 +325,24 @@ a_member_is_known_by_its_index(void **state OVS_UNUSED)
     assert_int_equal(block_of(B), 0);
 }
 
+/* Open vSwitch then has rules in the block with that number. */
+static void
+a_bond_has_the_block_of_its_index(void **state)
+{
+    struct netdev *netdev = *state;
+
+    unit_wait_until(a_has_carrier());
+    assert_int_equal(netdev_get_block_id(netdev), 0);
+    tell(A, "a", "bond", 0, IFF_UP);
+    assert_int_equal(netdev_get_block_id(netdev), A);
+    tell(A, "a", "veth", 0, IFF_UP);
+    assert_int_equal(netdev_get_block_id(netdev), 0);
+    tell(A, "a", "team", 0, IFF_UP);
+    assert_int_equal(netdev_get_block_id(netdev), A);
+    tell(A, "a", "bonding", 0, IFF_UP);
+    assert_int_equal(netdev_get_block_id(netdev), 0);
+}
+
 static int
 teardown_lag(void **state)
 {
@@ -353,6 +371,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(blocks_of_others_stay),
         TEST(the_speed_of_a_bond_changes_with_its_members),
         TEST(a_member_is_known_by_its_index),
+        TEST(a_bond_has_the_block_of_its_index),
     };
 
     netdev_fault_listen(argv[0]);
