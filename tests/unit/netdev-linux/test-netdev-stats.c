@@ -23,6 +23,12 @@
 static struct ovs_vport_counters a;
 static bool has_a;
 
+/* The datapaths that were asked for all ports, and the error when the one of
+ * "a" has told. */
+static int dumped[100];
+static size_t n_dumped;
+static int dump_error;
+
 int __wrap_ovs_genl_open(struct ovs_genl *);
 int __wrap_ovs_vport_counters_get(struct ovs_genl *, const char *name,
                                   struct ovs_vport_counters *);
@@ -52,10 +58,13 @@ __wrap_ovs_vport_counters_dump(struct ovs_genl *genl OVS_UNUSED,
                                int dp_ifindex, ovs_vport_counters_func *cb,
                                void *aux)
 {
+    assert_true(n_dumped < ARRAY_SIZE(dumped));
+    dumped[n_dumped++] = dp_ifindex;
     if (has_a && dp_ifindex == a.dp_ifindex) {
         cb(&a, aux);
+        return dump_error;
     }
-    return 0;
+    return dump_error == EINTR ? 0 : ENODEV;
 }
 
 /* What the kernel has of device "a", if that is made up.  The list of all
@@ -97,6 +106,8 @@ teardown_port(void **state)
 static int
 setup_port(void **state)
 {
+    n_dumped = 0;
+    dump_error = 0;
     a = (struct ovs_vport_counters) {
         .dp_ifindex = 7, .name = "a", .upcall_packets = 12,
         .upcall_errors = 5,
@@ -139,6 +150,51 @@ upcalls_of_a_port_are_statistics_of_its_device(void **state)
         check_upcalls(other, UINT64_MAX, UINT64_MAX);
         check_upcalls(netdev, 13, 20 + i);
     }
+    netdev_close(other);
+}
+
+/* Reads both devices in another turn, which takes one request for each known
+ * datapath. */
+static void
+check_dumped(struct netdev *netdev, struct netdev *other, size_t n, int first)
+{
+    struct netdev_stats stats;
+
+    netdev_run();
+    n_dumped = 0;
+    OK(netdev_get_stats(netdev, &stats));
+    OK(netdev_get_stats(other, &stats));
+    assert_int_equal(n_dumped, n);
+    if (n) {
+        assert_int_equal(dumped[0], first);
+    }
+}
+
+static void
+datapaths_are_asked_as_long_as_they_are_there(void **state)
+{
+    struct netdev *netdev = *state, *other;
+
+    OK(netdev_open("b", "system", &other));
+    check_upcalls(netdev, 12, 5);
+    check_dumped(netdev, other, 1, 7);
+
+    /* Others have the port: those before are asked once more. */
+    for (int i = 1; i < 5; i++) {
+        a.dp_ifindex = 7 + i;
+        check_dumped(netdev, other, 1, 7 + i - 1);
+        check_dumped(netdev, other, 1, 7 + i);
+    }
+
+    /* A dump that is not consistent is no reason to forget a datapath. */
+    dump_error = EINTR;
+    check_dumped(netdev, other, 1, 11);
+    check_dumped(netdev, other, 1, 11);
+    dump_error = ENODEV;
+    check_dumped(netdev, other, 1, 11);
+    dump_error = 0;
+    has_a = false;
+    check_dumped(netdev, other, 0, 0);
     netdev_close(other);
 }
 
@@ -261,6 +317,7 @@ main(int argc OVS_UNUSED, char *argv[])
 #define TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, setup_port, teardown_port)
         TEST(upcalls_of_a_port_are_statistics_of_its_device),
+        TEST(datapaths_are_asked_as_long_as_they_are_there),
         TEST(upcalls_that_nobody_counts_are_unknown),
         TEST(a_tap_device_counts_the_other_way_around),
     };
