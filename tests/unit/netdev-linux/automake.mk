@@ -114,7 +114,8 @@ tests_unit_netdev_linux_test_netdev_locks_LDFLAGS = \
 	-Wl,--wrap=ovs_mutex_lock_at -Wl,--wrap=recvmsg
 tests_unit_netdev_linux_test_netdev_mii_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-mii.c \
-	$(unit_rtnl_at_once) $(unit_rtnl_pairs) $(netdev_fixture) $(unit_link) $(unit_common)
+	$(unit_rtnl_at_once) $(unit_rtnl_pairs) $(netdev_fixture) \
+	$(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_mii_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \
 	$(unit_rtnl_pairs_wrap) \
@@ -138,7 +139,8 @@ tests_unit_netdev_linux_test_netdev_stats_LDFLAGS = \
 	-Wl,--wrap=proc_net_dev_read
 tests_unit_netdev_linux_test_netdev_qos_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-qos.c \
-	$(unit_rtnl_at_once) $(unit_rtnl_pairs) $(netdev_fixture) $(unit_route) $(unit_link) \
+	$(unit_rtnl_at_once) $(unit_rtnl_pairs) $(netdev_fixture) \
+	$(unit_route) $(unit_link) \
 	$(unit_common)
 tests_unit_netdev_linux_test_netdev_qos_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \

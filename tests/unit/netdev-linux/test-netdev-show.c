@@ -214,8 +214,8 @@ __wrap_link_table_set_buckets(struct link_table *table, uint32_t n)
     __real_link_table_set_buckets(table, n);
 }
 
-/* Sets the number of entries of each namespace to 'value', or to none if that is
- * NULL.  Returns how often the log complains about it. */
+/* Sets the number of entries of each namespace to 'value', or to none if that
+ * is NULL.  Returns how often the log complains about it. */
 static unsigned int
 set_entries(const char *value)
 {
