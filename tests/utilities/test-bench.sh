@@ -243,7 +243,8 @@ assert all(t["holds"] is None for t in report.targets(results)
 test_where_handlers_sleep () {
     run "$bench" --quick --icount --builddir "$builddir" --ports 4 \
         --config stock-per-vport --config stock-epoll-wait --lead 0 \
-        --probes 10 --each 1 --flooded-probes 10 --idle-probes 10 --output "$out/sleep.json" --logs "$out/logs"
+        --probes 10 --each 1 --flooded-probes 10 --idle-probes 10 \
+        --output "$out/sleep.json" --logs "$out/logs"
     jq -e '.runs | map({(.configuration): .}) | add
            | .["stock-epoll-wait"] as $wait | .["stock-per-vport"] as $poll
            | ([$wait, $poll]
