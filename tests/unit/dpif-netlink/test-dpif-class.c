@@ -26,6 +26,7 @@
 #include "openvswitch/ofpbuf.h"
 #include "openvswitch/poll-loop.h"
 #include "netlink.h"
+#include "odp-util.h"
 #include "ovs-features.h"
 #include "ovs/compat-dpif.h"
 #include "upcall/upcall-msg.h"
@@ -424,6 +425,7 @@ upcall_is_passed_on_whole(void **state)
     char frame[32 + UPCALL_PACKET_MIN];
     struct dpif_upcall upcall;
     struct ofpbuf key;
+    ovs_u128 ufid;
 
     ofpbuf_init(&key, 0);
     nl_msg_put_u32(&key, OVS_KEY_ATTR_IN_PORT, 7);
@@ -441,6 +443,8 @@ upcall_is_passed_on_whole(void **state)
     assert_int_equal(upcall.type, DPIF_UC_ACTION);
     assert_ptr_equal(upcall.key, key.data);
     assert_int_equal(upcall.key_len, key.size);
+    odp_flow_key_hash(key.data, key.size, &ufid);
+    assert_memory_equal(&upcall.ufid, &ufid, sizeof ufid);
     assert_ptr_equal(upcall.userdata, &attrs[0]);
     assert_ptr_equal(upcall.out_tun_key, &attrs[1]);
     assert_ptr_equal(upcall.actions, &attrs[2]);

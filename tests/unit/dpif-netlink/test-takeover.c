@@ -158,7 +158,6 @@ setup(void **state)
     barrier_error = packet_socket_error = 0;
     keeps_rules = false;
     first_recirc_id = first_id_of_upcalls = 0;
-    main_thread = pthread_self();
     takeover_set_recirc_cb(set_first_recirc_id);
     takeover_create(&u->dp);
     unit_clock_stop(1000000);
@@ -824,28 +823,47 @@ static struct {
     long long int until;
 } waited;
 
-void __wrap_poll_immediate_wake_at(const char *where);
-void
-__wrap_poll_immediate_wake_at(const char *where OVS_UNUSED)
+static bool
+is_main_thread(void)
 {
-    waited.n_immediate++;
+    return pthread_equal(pthread_self(), main_thread);
+}
+
+void __wrap_poll_immediate_wake_at(const char *where);
+void __real_poll_immediate_wake_at(const char *where);
+void
+__wrap_poll_immediate_wake_at(const char *where)
+{
+    if (is_main_thread()) {
+        waited.n_immediate++;
+    } else {
+        __real_poll_immediate_wake_at(where);
+    }
 }
 
 void __wrap_poll_timer_wait_until_at(long long int, const char *where);
+void __real_poll_timer_wait_until_at(long long int, const char *where);
 void
-__wrap_poll_timer_wait_until_at(long long int msec,
-                                const char *where OVS_UNUSED)
+__wrap_poll_timer_wait_until_at(long long int msec, const char *where)
 {
-    waited.n_timers++;
-    waited.until = msec;
+    if (is_main_thread()) {
+        waited.n_timers++;
+        waited.until = msec;
+    } else {
+        __real_poll_timer_wait_until_at(msec, where);
+    }
 }
 
 void __wrap_seq_wait_at(const struct seq *, uint64_t value, const char *);
+void __real_seq_wait_at(const struct seq *, uint64_t value, const char *);
 void
-__wrap_seq_wait_at(const struct seq *seq OVS_UNUSED, uint64_t value OVS_UNUSED,
-                   const char *where OVS_UNUSED)
+__wrap_seq_wait_at(const struct seq *seq, uint64_t value, const char *where)
 {
-    waited.n_seqs++;
+    if (is_main_thread()) {
+        waited.n_seqs++;
+    } else {
+        __real_seq_wait_at(seq, value, where);
+    }
 }
 
 static void
@@ -1066,6 +1084,7 @@ main(int argc OVS_UNUSED, char *argv[])
         HOLD(nothing_is_held_for_a_port_without_flows_that_forward),
     };
 
+    main_thread = pthread_self();
     unit_init(argv[0]);
     unit_dpif_start_threads();
     return cmocka_run_group_tests_name("takeover", tests, NULL, NULL);
