@@ -102,6 +102,7 @@ tests_unit_dpif_netlink_test_provider_LDFLAGS = \
 	-Wl,--wrap=kdp_tc_orphans_look \
 	-Wl,--wrap=kdp_tc_orphans_stop \
 	-Wl,--wrap=offload_flush \
+	-Wl,--wrap=ovs_compat_offload_is_synced \
 	-Wl,--wrap=poll_immediate_wake_at \
 	-Wl,--wrap=ports_add \
 	-Wl,--wrap=ports_del \

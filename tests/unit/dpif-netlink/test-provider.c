@@ -84,7 +84,7 @@ check_log(const char *expected)
 /* What the parts answer. */
 static struct {
     int open_error, unregister_error, register_error;
-    bool tc_works;
+    bool tc_works, not_synced;
     bool hides_flows, refuses_flush;
     bool taken_over, moved, ports_gone;
     bool claims, keeps;
@@ -468,6 +468,12 @@ WRAP(bool, kdp_tc_check, void)
     return answer.tc_works;
 }
 
+/* From 3.1.1 to 3.6 the class says that itself. */
+WRAP(bool, ovs_compat_offload_is_synced, void)
+{
+    return !answer.not_synced;
+}
+
 WRAP(void, kdp_flow_offload_forbid, void)
 {
     note("forbid");
@@ -766,12 +772,25 @@ stock_provider_stays_if_it_cannot_be_replaced(void **state OVS_UNUSED)
     answer.tc_works = false;
     answer.register_error = 0;
     assert_int_equal(dpif_netlink_kdp_register(), 0);
-    check_log("there is no offload\n");
     check("show, diagnose, flow_api, forbid, unregister system, "
           "register system");
+    check_log("does not send requests to tc by the function of ovs-kdp in "
+              "this program; there is no offload\n");
     answer.tc_works = true;
+
+    /* Nor is there if flows in tc would be taken for other flows. */
+#if !OVS_HAVE_SYNCED_DP_LAYERS
+    answer.not_synced = true;
+    assert_int_equal(dpif_netlink_kdp_register(), 0);
+    check("show, diagnose, flow_api, forbid, unregister system, "
+          "register system");
+    check_log("takes flows in tc for other flows in this program; there is no "
+              "offload\n");
+    answer.not_synced = false;
+#endif
     assert_int_equal(dpif_netlink_kdp_register(), 0);
     check("show, diagnose, flow_api, unregister system, register system");
+    check_log(NULL);
     assert_int_equal(dpif_netlink_kdp_limit_handlers(7), 6);
 }
 
