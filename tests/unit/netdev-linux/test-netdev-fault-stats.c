@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "netdev-linux/stats.h"
 #include "netdev-provider.h"
 #include "netdev.h"
 #include "harness/descriptors.h"
@@ -98,6 +99,50 @@ rare_statistics_that_cannot_be_had_are_asked_for_again(void **state)
     netdev_close(b);
 }
 
+/* Reads "b", whose rare statistics are needed, in another turn, 'n' turns
+ * later.  Returns how often the kernel is asked for them. */
+static unsigned int
+n_asked_after(struct netdev *a, struct netdev *b, unsigned int n)
+{
+    struct netdev_stats stats;
+
+    unit_plan_none();
+    for (unsigned int i = 0; i < n; i++) {
+        netdev_kdp_stats_run();
+    }
+    OK(netdev_get_stats(a, &stats));
+    unit_plan_failures(UNIT_CALL_STATS, 1, 1, ENOMEM);
+    if (netdev_get_stats(b, &stats)) {
+        assert_int_equal(unit_n_failed(), 1);
+        OK(netdev_get_stats(b, &stats));
+    }
+    return unit_n_failed();
+}
+
+/* The answer is kept for ten thousand turns without use, and not for twice as
+ * many. */
+static void
+rare_statistics_are_forgotten_after_a_while(void **state)
+{
+    enum { TURNS = 10000 };
+    struct netdev *b;
+
+    OK(netdev_open("b", "system", &b));
+    n_asked_after(*state, b, 1);
+    more_rx_frame = 2;
+    assert_int_equal(n_asked_after(*state, b, 1), 1);
+    assert_int_equal(n_asked_after(*state, b, 1), 0);
+    assert_int_equal(n_asked_after(*state, b, TURNS), 0);
+    assert_int_equal(n_asked_after(*state, b, TURNS), 0);
+    assert_int_equal(n_asked_after(*state, b, 2 * TURNS + 1), 1);
+    assert_int_equal(n_asked_after(*state, b, 1), 0);
+
+    /* Other sums. */
+    more_rx_frame = 3;
+    assert_int_equal(n_asked_after(*state, b, 1), 1);
+    netdev_close(b);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -107,6 +152,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(statistics_that_cannot_be_had_are_an_error),
         TEST(statistics_do_without_the_list_of_devices),
         TEST(rare_statistics_that_cannot_be_had_are_asked_for_again),
+        TEST(rare_statistics_are_forgotten_after_a_while),
     };
 
     netdev_fault_listen(argv[0]);
