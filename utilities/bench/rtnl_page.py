@@ -59,14 +59,27 @@ def plot_time(plt, results, path):
     save(plt, figure, path)
 
 
+def is_shown(row, parameters):
+    """Returns true if the table has 'row': tests with many ports, and others
+    with the most ports, without a delay and with the longest one.  A run with
+    one number of ports measured them on the way."""
+    if row["test"].startswith("add") or row["test"] == "held":
+        return True
+    if row["condition"] == report.PLAIN:
+        ports, delays = parameters["ports"], parameters["delays_us"]
+        return (len(ports) > 1 and row["ports"] == max(ports)
+                and row["delay_us"] in (0, max(delays)))
+    return True
+
+
 def tables(results):
     """Returns blocks of text."""
-    head, *rows = report.table(results)
+    rows = [row for row in results["summary"]
+            if is_shown(row, results["parameters"])]
+    head, *rows = report.table({**results, "summary": rows})
     return [rst_table(rows, head), *report.remarks(results)]
 
 
 def plots(plt, results, prefix):
-    if len(results["parameters"]["ports"]) < 2:
-        return
     plot_counts(plt, results, prefix + "-counts.svg")
     plot_time(plt, results, prefix + "-time.svg")
