@@ -15,9 +15,9 @@
  *
  *      phase     flows of the previous run         upcalls           ends with
  *      -------   -------------------------------   ---------------   ---------
- *      KEEP      forward; Open vSwitch's flushes   lost: nothing     upcalls
- *                are not carried out, and its      listens           turned on
- *                revalidators see no flows
+ *      KEEP      forward; Open vSwitch's flushes   wait on sockets   upcalls
+ *                are not carried out, and its      that were kept,   turned on
+ *                revalidators see no flows         or are lost
  *      SETTLE    the same                          wait on their     turns,
  *                                                  sockets           list and
  *                                                                    hold

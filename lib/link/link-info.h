@@ -91,7 +91,7 @@ typedef void link_change_func(const struct link_change *, void *aux);
 enum link_reason {
     LINK_REASON_START,          /* The listener opened. */
     LINK_REASON_LOSS,           /* Events were lost. */
-    LINK_REASON_NAMESPACE,      /* A namespace was given an id. */
+    LINK_REASON_NAMESPACE,      /* A namespace began to be followed. */
     LINK_REASON_ASKED,          /* A caller requested it. */
     LINK_N_REASONS
 };
@@ -102,7 +102,8 @@ struct link_listener_stats {
     uint64_t events[LINK_N_MSGS];       /* By enum link_msg_type. */
     uint64_t events_other;      /* With unexpected types. */
     uint64_t malformed;         /* Dropped as malformed. */
-    uint64_t ignored_foreign;   /* From other namespaces, not about links. */
+    uint64_t ignored_foreign;   /* From other namespaces: not about links, or
+                                 * of a namespace that is not followed. */
     uint64_t ignored_own;       /* About our own links, received again on the
                                  * socket of other namespaces. */
     uint64_t ignored_port;      /* About ports of bridges, not devices. */
