@@ -28,31 +28,6 @@ def silent(error):
     }
 
 
-# Most ports that are named, the worst first.
-MAX_PORTS = 5
-
-
-def shed(tables):
-    """The finding that upcalls are dropped to keep the delay short.  A daemon
-    that does not do that has no such counter."""
-    ports = sorted(((port["shed"], port["name"]) for table in tables
-                    for port in table["ports"] if port.get("shed")),
-                   reverse=True)
-    if not ports:
-        return []
-    return [{
-        "name": "upcalls-shed",
-        "what": "upcalls were dropped to keep the delay short: %s%s" % (
-            ", ".join("port %s %d" % (name, n)
-                      for n, name in ports[:MAX_PORTS]),
-            "; and of %d more ports" % (len(ports) - MAX_PORTS)
-            if len(ports) > MAX_PORTS else ""),
-        "why": "These ports send more than their share, and their oldest "
-               "packets are dropped so that later ones do not wait.",
-        "advice": "Limit what they send, or raise n-handler-threads.",
-    }]
-
-
 def find(target):
     """All findings."""
     try:
@@ -68,13 +43,12 @@ def find(target):
     except daemon.DaemonError as error:
         return [silent(error)]
     shown = {}
-    for command in ("upcall/show", "vport-table/show", "offload/show"):
+    for command in ("vport-table/show", "offload/show"):
         try:
             shown[command] = target.show(command)
         except daemon.DaemonError:
             pass
-    return (found + shed(shown.get("upcall/show", []))
-            + tc_rules.findings(shown))
+    return found + tc_rules.findings(shown)
 
 
 def text_of(found):
