@@ -25,13 +25,13 @@
 
 static const struct finding_kind setting_wrong = {
     "setting-wrong",
-    "The value before it is still in use.",
+    "The previous value stays in use, or the default.",
     "Set it to what is expected, or remove it.",
 };
 
 static const struct finding_kind setting_unknown = {
     "setting-unknown",
-    "Nobody reads it.",
+    "The daemon ignores it.",
     "Look for a spelling mistake; ovs-vswitchd-kdp(8) lists the names.",
 };
 

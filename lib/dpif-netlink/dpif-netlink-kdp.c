@@ -481,7 +481,8 @@ dpif_netlink_kdp_hand_over_check(void)
         const struct dpif_kdp *dpif = node->data;
 
         if (kdp_flow_engine_get(dpif->dp)) {
-            return "flows are offloaded (other_config:hw-offload)";
+            return "flows are offloaded, or were since the start "
+                   "(other_config:hw-offload)";
         } else if (!dispatch_is_per_port(dpif->dp)) {
             return "upcalls are not dispatched by port "
                    "(other_config:upcall-dispatch)";

@@ -463,7 +463,8 @@ static const struct finding_kind rules_removed = {
     "offload-rules-removed",
     "Flows fall back to the kernel datapath, and packets between are not "
     "counted.",
-    "Find the process that changes tc on these devices (\"tc monitor\").",
+    "Find the process that changes tc on these devices; \"tc monitor\" shows "
+    "when it does.",
 };
 
 static const struct finding_kind rules_left = {
@@ -477,8 +478,8 @@ static const struct finding_kind rules_left = {
 static const struct finding_kind rules_orphaned = {
     "offload-orphans",
     "Packets matched rules that no flow had, for up to ten seconds.",
-    "Find the process that adds such rules (\"tc monitor\"), or report a bug: "
-    "the log has the devices.",
+    "Find the process that adds such rules (\"tc monitor\" shows when it does), "
+    "or report a bug: the log has the devices.",
 };
 
 static const struct finding_kind flows_lost = {
