@@ -26,7 +26,8 @@ POINTS = [0, 1, 5, 10, 25, 50, 75, 90, 95, 99, 100]
 MIN_ROUNDS = 3
 
 # Members of a benchmark's results that are not published.
-RUNS = ("runs", "lookups", "dumps", "format")
+RUNS = ("runs", "lookups", "dumps", "starts", "takeovers", "failures",
+        "format")
 
 
 class ResultsError(Exception):
