@@ -106,11 +106,17 @@ def target_table(found):
 
 
 def targets_text(entry, sentences):
-    """Returns a table of targets, and why some are missed."""
+    """Returns how many targets hold, a table of the others, and why some are
+    missed."""
     found = [t for t in entry.get("targets", []) if "holds" in t]
+    others = [t for t in found if not t["holds"]]
     text = []
     if found:
-        text = ["Targets:", target_table(found)]
+        n = len(found) - len(others)
+        text.append(f"{n} of {len(found)} targets hold"
+                    + (".  The others:" if others else "."))
+    if others:
+        text.append(target_table(others))
     said = {}
     for t in not_met(entry):
         said.setdefault(sentence(t, sentences), []).append(t)
