@@ -63,7 +63,9 @@ def is_shown(row, parameters):
     """Returns true if the table has 'row': tests with many ports, and others
     with the most ports, without a delay and with the longest one.  A run with
     one number of ports measured them on the way."""
-    if row["test"].startswith("add") or row["test"] == "held":
+    if row["test"].startswith("add"):
+        return report.PLAIN in parameters["conditions"]
+    if row["test"] == "held":
         return True
     if row["condition"] == report.PLAIN:
         ports, delays = parameters["ports"], parameters["delays_us"]
@@ -72,14 +74,38 @@ def is_shown(row, parameters):
     return True
 
 
+# Figures in the tables, by test; CHANGES in those that change ports.
+SHOWN = {"steady": ("acquisitions_per_s", "cpu_share", "events_lost",
+                    "route_changes_per_s"),
+         "held": ("longest_turn_ms",),
+         **{test: ("ms_per_port", "cpu_ms_per_port", "acquisitions_per_port",
+                   "longest_turn_ms", "own_share", "kernel_share")
+            for test in ("add", "add at once")}}
+CHANGES = ("seconds", "acquisitions_per_port", "requests_per_port",
+           "main_requests_per_port", "longest_turn_ms", "route_changes_per_s")
+
+
 def tables(results):
-    """Returns blocks of text."""
+    """Returns blocks of text: a table for each test."""
     rows = [row for row in results["summary"]
             if is_shown(row, results["parameters"])]
-    head, *rows = report.table({**results, "summary": rows})
-    return [rst_table(rows, head), *report.remarks(results)]
+    blocks = []
+    for test in dict.fromkeys(row["test"] for row in rows):
+        head, *cells = report.table(
+            {**results, "summary": [r for r in rows if r["test"] == test]},
+            SHOWN.get(test, CHANGES))
+        # Columns of what is the same in all rows tell nothing.
+        keys = range(1, len(report.KEYS) - 1)
+        kept = [i for i in range(1, len(head))
+                if i not in keys or len({row[i] for row in cells}) > 1]
+        blocks += [f"Test ``{test}``:",
+                   rst_table([[row[i] for i in kept] for row in cells],
+                             [head[i] for i in kept])]
+    return [*blocks, *report.remarks(results)]
 
 
 def plots(plt, results, prefix):
+    if report.PLAIN not in results["parameters"]["conditions"]:
+        return
     plot_counts(plt, results, prefix + "-counts.svg")
     plot_time(plt, results, prefix + "-time.svg")

@@ -193,14 +193,14 @@ def targets(results):
     return found + held_target(results) + grow_target(results)
 
 
-COLUMNS = [("seconds", "seconds", "{:.2f}"),
-           ("acquisitions_per_port", "RTNL/port", "{:.1f}"),
-           ("acquisitions_per_s", "RTNL/s", "{:.1f}"),
-           ("requests_per_port", "requests/port", "{:.1f}"),
-           ("main_requests_per_port", "of the main thread", "{:.1f}"),
-           ("longest_turn_ms", "longest turn ms", "{:.1f}"),
-           ("ms_per_port", "ms/port", "{:.1f}"),
-           ("cpu_ms_per_port", "CPU ms/port", "{:.1f}"),
+COLUMNS = [("seconds", "seconds", "{:,.2f}"),
+           ("acquisitions_per_port", "RTNL/port", "{:,.1f}"),
+           ("acquisitions_per_s", "RTNL/s", "{:,.1f}"),
+           ("requests_per_port", "requests/port", "{:,.1f}"),
+           ("main_requests_per_port", "of the main thread", "{:,.1f}"),
+           ("longest_turn_ms", "longest turn ms", "{:,.1f}"),
+           ("ms_per_port", "ms/port", "{:,.1f}"),
+           ("cpu_ms_per_port", "CPU ms/port", "{:,.1f}"),
            ("cpu_share", "of a CPU", "{:.1%}"),
            ("events_lost", "events lost", "{:.0f}"),
            ("own_share", "samples in ours", "{:.2%}"),
@@ -218,11 +218,12 @@ def order(results):
                         row["ports"], row["delay_us"], row["daemon"])
 
 
-def table(results):
-    """Returns the rows of the table; the first one is the head."""
+def table(results, figures=FIGURES):
+    """Returns the rows of the table, with 'figures'; the first one is the
+    head."""
     rows = sorted(results["summary"], key=order(results))
-    shown = [c for c in COLUMNS
-             if any(row.get(c[0]) is not None for row in rows)]
+    shown = [c for c in COLUMNS if c[0] in figures
+             and any(row.get(c[0]) is not None for row in rows)]
     return [[title for _, title, *_ in KEYS + shown]] + [
         [*(str(row[key]) for key, _ in KEYS),
          *(with_spread(row.get(key), row.get("spread", {}).get(key),
