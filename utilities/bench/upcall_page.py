@@ -78,10 +78,13 @@ LEFT_OUT = {"rounds", "handler threads", "alone: min us", "alone: p50 us",
 
 
 def tables(results):
-    """Returns blocks of text."""
+    """Returns blocks of text.  Where instructions were counted, the rest is of
+    no interest."""
     head, *rows = report.table(results)
-    rows = [row for row in rows if row[0] not in LEFT_OUT and not re.search(
-        "offered|of sender|all lost|CPU us|sleeps|shown|empty", row[0])]
+    counted = [row for row in rows if re.search("instructions|locked", row[0])]
+    rows = counted or [
+        row for row in rows if row[0] not in LEFT_OUT and not re.search(
+            "offered|of sender|all lost|CPU us|sleeps|shown|empty", row[0])]
     return [rst_table(rows, ["figure", *head[1:]]), *report.remarks(results)]
 
 
