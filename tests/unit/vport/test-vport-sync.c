@@ -8,6 +8,8 @@
 #include "vport/vport-sync.h"
 
 #include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +127,9 @@ names_are_taken_anew_after_a_loss(void **state)
 static void
 malformed_announcement_is_a_loss(void **state)
 {
+    char buf[64] __attribute__((aligned(NLMSG_ALIGNTO)));
     struct vport_table *table = *state;
+    struct nlmsghdr *nlh;
     struct unit_msg msg;
 
     start(table);
@@ -161,6 +165,18 @@ malformed_announcement_is_a_loss(void **state)
     assert_int_equal(unit_by_number(table, 1), 0);
     assert_int_equal(get_stats(table).malformed, 3);
     assert_int_equal(get_stats(table).resyncs, 3);
+
+    /* Of a device: too short for the header. */
+    nlh = mnl_nlmsg_put_header(buf);
+    mnl_nlmsg_put_extra_header(nlh, sizeof(struct rtgenmsg));
+    nlh->nlmsg_type = RTM_NEWLINK;
+    assert_int_equal(unit_send_group(unit_dp.links, RTNLGRP_LINK, buf,
+                                     nlh->nlmsg_len), 0);
+    vport_table_expire(table);
+    assert_int_equal(unit_by_number(table, 1), 0);
+    assert_int_equal(get_stats(table).links, 4);
+    assert_int_equal(get_stats(table).malformed, 4);
+    assert_int_equal(get_stats(table).resyncs, 4);
 }
 
 static void
