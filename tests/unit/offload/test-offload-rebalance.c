@@ -6,6 +6,7 @@
 #include <config.h>
 #include "harness/offload-engine.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +193,67 @@ flow_that_only_tc_has_goes_back(void **state OVS_UNUSED)
     pass(&unit, (unsigned int[]) { 0, 0, 100, 10 }, 4, 10);
     pass(&unit, none, 4, 10);
     assert_int_equal(hw_of(&unit, 4), OFFLOAD_HW_ALL);
+    teardown(&unit);
+}
+
+/* A flow competes for a place if the card lacked room for it, however that
+ * was found out. */
+static void
+flow_that_lacks_room_competes(void **state OVS_UNUSED)
+{
+    static const unsigned int none[3];
+    struct unit_offload unit;
+
+    /* The card refused it, or is known to be full. */
+    setup(&unit, 1, true, 3);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(unit_reason(&unit, 2), OFFLOAD_REASON_NO_SPACE);
+    assert_int_equal(unit_reason(&unit, 3), OFFLOAD_REASON_BACKOFF);
+    pass(&unit, (unsigned int[]) { 0, 0, 100 }, 3, 10);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    pass(&unit, none, 3, 10);
+    assert_int_equal(hw_of(&unit, 3), OFFLOAD_HW_ALL);
+
+    /* It gave way to another one. */
+    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_OUTRANKED);
+    pass(&unit, (unsigned int[]) { 100, 0, 0 }, 3, 10);
+    assert_int_equal(unit_where(&unit, 3), KERNEL);
+    pass(&unit, none, 3, 10);
+    assert_int_equal(hw_of(&unit, 1), OFFLOAD_HW_ALL);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_RETURNED), 2);
+    teardown(&unit);
+
+    /* Only tc had it. */
+    setup(&unit, 1, false, 2);
+    pass(&unit, (unsigned int[]) { 50, 10 }, 2, OFFLOAD_SOFTWARE_MSEC);
+    assert_int_equal(unit_where(&unit, 2), KERNEL);
+    assert_int_equal(unit_reason(&unit, 2), OFFLOAD_REASON_SOFTWARE);
+    pass(&unit, (unsigned int[]) { 0, 100 }, 2, 10);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_reason(&unit, 1), OFFLOAD_REASON_OUTRANKED);
+    pass(&unit, none, 2, 10);
+    assert_int_equal(hw_of(&unit, 2), OFFLOAD_HW_ALL);
+    teardown(&unit);
+}
+
+/* A place does not help a flow that the card cannot have. */
+static void
+flow_that_is_not_supported_does_not_compete(void **state OVS_UNUSED)
+{
+    const struct offload_fake_failure failure = {
+        .tc = true, .type = OFFLOAD_COPY_PUT, .error = EOPNOTSUPP, .n = 1,
+    };
+    struct unit_offload unit;
+
+    setup(&unit, 1, true, 1);
+    offload_fake_fail_next(unit.fake, &failure);
+    unit_put(&unit, unit_desc(2, 1), CREATE);
+    unit_settle(&unit);
+    assert_int_equal(unit_reason(&unit, 2), OFFLOAD_REASON_UNSUPPORTED);
+    pass(&unit, (unsigned int[]) { 0, 100 }, 2, 10);
+    assert_int_equal(unit_reason(&unit, 2), OFFLOAD_REASON_UNSUPPORTED);
+    assert_int_equal(hw_of(&unit, 1), OFFLOAD_HW_ALL);
+    assert_int_equal(unit_counter(&unit, OFFLOAD_RETURNED), 0);
     teardown(&unit);
 }
 
@@ -436,6 +498,8 @@ main(void)
         cmocka_unit_test(best_flow_is_compared_with_the_worst),
         cmocka_unit_test(flows_that_are_alike_stay),
         cmocka_unit_test(flow_that_only_tc_has_goes_back),
+        cmocka_unit_test(flow_that_lacks_room_competes),
+        cmocka_unit_test(flow_that_is_not_supported_does_not_compete),
         cmocka_unit_test(without_a_card_nothing_moves),
         cmocka_unit_test(chain_gets_places_together_with_what_leads_there),
         cmocka_unit_test(what_leads_to_a_chain_goes_last),
