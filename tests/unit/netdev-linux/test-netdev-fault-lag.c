@@ -341,6 +341,13 @@ a_bond_has_the_block_of_its_index(void **state)
     assert_int_equal(netdev_get_block_id(netdev), A);
     tell(A, "a", "bonding", 0, IFF_UP);
     assert_int_equal(netdev_get_block_id(netdev), 0);
+
+    /* When it goes, it has none. */
+    tell(A, "a", "bond", 0, IFF_UP);
+    assert_int_equal(netdev_get_block_id(netdev), A);
+    assert_true(link_table_remove(kdp_links_table(), LINK_NSID_LOCAL, A));
+    assert_int_equal(netdev_get_ifindex(netdev), -ENODEV);
+    assert_int_equal(netdev_get_block_id(netdev), 0);
 }
 
 static int

@@ -6,6 +6,7 @@
 #include <config.h>
 #include "netdev-linux/netdev-linux-kdp.h"
 
+#include <errno.h>
 #include <net/if.h>
 
 #include "link/link-listener.h"
@@ -86,6 +87,19 @@ a_device_is_found_in_whatever_namespace_it_moves_to(void **state OVS_UNUSED)
     int0_nsid = LINK_NSID_NONE;
     link_table_remove(table, LINK_NSID_LOCAL, B + 1);
     tell_ns(4001, A, "int0", "ifb", 0, IFF_UP);
+    assert_int_equal(present_index(netdev), 0);
+
+    /* Not even where it was before the datapath lost it.  Flags are those of a
+     * device of ours again, which does not exist. */
+    int0_nsid = 4002;
+    tell_ns(4002, B + 2, "int0", "openvswitch", 0, IFF_UP);
+    assert_int_equal(present_index(netdev), B + 2);
+    int0_nsid = LINK_NSID_NONE;
+    link_table_remove(table, 4002, B + 2);
+    assert_int_equal(present_index(netdev), 0);
+    assert_int_equal(netdev_turn_flags_on(netdev, NETDEV_PROMISC, NULL),
+                     ENODEV);
+    tell_ns(4002, B + 3, "int0", "ifb", 0, IFF_UP);
     assert_int_equal(present_index(netdev), 0);
     for (int32_t nsid = 4001; nsid <= 4003; nsid++) {
         link_table_drop_ns(table, nsid);

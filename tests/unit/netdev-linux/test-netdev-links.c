@@ -11,10 +11,12 @@
 #include <fcntl.h>
 #include <linux/pkt_sched.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "dp-packet.h"
 #include "dpif.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "if-notifier.h"
@@ -185,6 +187,61 @@ own_writes_are_read_back(void **state)
     assert_int_equal(mtu_of(netdev), 1350);
 }
 
+/* Tells the link table that "a" is of type 'arp_type', with a hardware address
+ * of 'len' bytes. */
+static void
+tell_hwaddr(uint16_t arp_type, const uint8_t *hwaddr, size_t len)
+{
+    const struct link_view view = {
+        .ifindex = A,
+        .name = "a",
+        .arp_type = arp_type,
+        .hwaddr = hwaddr,
+        .hwaddr_len = len,
+        .lower_nsid = LINK_NSID_SAME,
+        .target_nsid = LINK_NSID_NONE,
+        .new_nsid = LINK_NSID_NONE,
+    };
+
+    link_table_update(kdp_links_table(), LINK_NSID_LOCAL, &view);
+}
+
+/* As Open vSwitch does, for Ethernet and for links without a type. */
+static void
+hardware_addresses_of_other_types_are_none(void **state)
+{
+    static const uint8_t hwaddr[20] = {
+        2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+    };
+    static const struct {
+        uint16_t arp_type;
+        size_t len;
+        int error;
+        struct eth_addr mac;
+    } tests[] = {
+        { ARPHRD_ETHER, 6, 0, ETH_ADDR_C(02,03,04,05,06,07) },
+        { ARPHRD_LOOPBACK, 6, EINVAL, ETH_ADDR_C(00,00,00,00,00,00) },
+        { ARPHRD_NONE, 6, 0, ETH_ADDR_C(02,03,04,05,06,07) },
+        { ARPHRD_SIT, 4, EINVAL, ETH_ADDR_C(00,00,00,00,00,00) },
+        { ARPHRD_NONE, 0, 0, ETH_ADDR_C(00,00,00,00,00,00) },
+        { ARPHRD_INFINIBAND, 20, EINVAL, ETH_ADDR_C(00,00,00,00,00,00) },
+        { ARPHRD_ETHER, 4, 0, ETH_ADDR_C(02,03,04,05,00,00) },
+        { ARPHRD_ETHER, 7, EINVAL, ETH_ADDR_C(00,00,00,00,00,00) },
+        { ARPHRD_NONE, 20, EINVAL, ETH_ADDR_C(00,00,00,00,00,00) },
+    };
+    struct netdev *netdev = *state;
+
+    for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
+        struct eth_addr got;
+
+        tell_hwaddr(tests[i].arp_type, hwaddr, tests[i].len);
+        assert_int_equal(netdev_get_etheraddr(netdev, &got), tests[i].error);
+        if (!tests[i].error) {
+            assert_true(eth_addr_equals(got, tests[i].mac));
+        }
+    }
+}
+
 static void
 a_link_that_is_made_anew_is_another_one(void **state)
 {
@@ -205,6 +262,21 @@ a_link_that_is_made_anew_is_another_one(void **state)
     assert_int_equal(netdev_get_ifindex(netdev), A + 10);
     assert_int_equal(mtu_of(netdev), 1280);
     OK(unit_link_del(own, A + 10));
+}
+
+/* As when the event that tells that it is down was lost. */
+static void
+a_link_that_goes_while_it_has_a_carrier_loses_it(void **state)
+{
+    struct netdev *netdev = *state;
+    long long int resets = netdev_get_carrier_resets(netdev);
+
+    assert_true(flags_of(netdev) & NETDEV_UP);
+    assert_true(netdev_get_carrier(netdev));
+    assert_true(link_table_remove(kdp_links_table(), LINK_NSID_LOCAL, A));
+    assert_int_equal(flags_of(netdev), 0);
+    assert_false(netdev_get_carrier(netdev));
+    assert_int_equal(netdev_get_carrier_resets(netdev), resets + 1);
 }
 
 static void
@@ -342,10 +414,17 @@ a_device_is_not_opened_as_what_had_its_name(void **state)
 static void
 an_internal_device_may_come_later(void **state OVS_UNUSED)
 {
+    uint64_t before[KDP_N_RTNL_CALLS], after[KDP_N_RTNL_CALLS];
     struct netdev *netdev;
 
+    /* While it is absent, nothing is asked for. */
     OK(netdev_open("later", "internal", &netdev));
+    kdp_rtnl_get_counts(before);
     assert_true(netdev_get_ifindex(netdev) < 0);
+    assert_int_equal(flags_of(netdev), 0);
+    kdp_rtnl_get_counts(after);
+    assert_int_equal(after[KDP_RTNL_UNKNOWN], before[KDP_RTNL_UNKNOWN]);
+
     OK(unit_link_add(own, "ifb", B + 1, "later"));
     OK(unit_link_set_mtu(own, B + 1, 1300));
     netdev_run();
@@ -396,6 +475,52 @@ a_tap_device_is_there_as_long_as_it_is_open(void **state OVS_UNUSED)
     netdev_close(netdev);
     netdev_run();
     assert_int_equal(unit_link_index(own, "tap0"), 0);
+}
+
+/* Sends a packet of zeros. */
+static void
+send_packet(struct netdev *netdev)
+{
+    struct dp_packet *packet = dp_packet_new(ETH_TOTAL_MIN);
+    struct dp_packet_batch batch;
+
+    dp_packet_put_zeros(packet, ETH_TOTAL_MIN);
+    dp_packet_batch_init_packet(&batch, packet);
+    OK(netdev_send(netdev, 0, &batch, false));
+}
+
+/* Whether it is up there is not known, so packets are sent. */
+static void
+a_tap_device_that_moved_away_is_sent_to(void **state OVS_UNUSED)
+{
+    struct netdev_stats stats;
+    struct netdev *netdev;
+    int fd = open("/dev/net/tun", O_RDWR);
+    int ifindex;
+
+    if (fd < 0) {
+        print_message("no tap devices here\n");
+        skip();
+    }
+    close(fd);
+    OK(netdev_open("tap0", "tap", &netdev));
+    ifindex = netdev_get_ifindex(netdev);
+    send_packet(netdev);
+    OK(netdev_get_stats(netdev, &stats));
+    assert_int_equal(stats.tx_packets, 0);
+    assert_int_equal(stats.tx_dropped, 1);
+
+    OK(unit_link_set_up(own, ifindex, true));
+    assert_true(link_table_remove(kdp_links_table(), LINK_NSID_LOCAL,
+                                  ifindex));
+    assert_int_equal(netdev_get_ifindex(netdev), -ENODEV);
+    send_packet(netdev);
+    netdev_run();
+    OK(netdev_get_stats(netdev, &stats));
+    assert_int_equal(stats.tx_packets, 1);
+    assert_int_equal(stats.tx_dropped, 1);
+    netdev_close(netdev);
+    netdev_run();
 }
 
 static void
@@ -656,7 +781,12 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test_setup_teardown(
             carrier_resets_between_events_are_counted, setup_quiet, teardown),
         TEST(own_writes_are_read_back),
+        cmocka_unit_test_setup_teardown(
+            hardware_addresses_of_other_types_are_none, setup_quiet, teardown),
         TEST(a_link_that_is_made_anew_is_another_one),
+        cmocka_unit_test_setup_teardown(
+            a_link_that_goes_while_it_has_a_carrier_loses_it, setup_quiet,
+            teardown),
         TEST(a_name_may_come_to_mean_another_link),
         TEST(a_device_has_its_alternative_names),
         TEST(a_device_is_not_opened_by_a_name_that_is_cut_short),
@@ -664,6 +794,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_device_is_not_opened_as_what_had_its_name),
         TEST(an_internal_device_may_come_later),
         TEST(a_tap_device_is_there_as_long_as_it_is_open),
+        TEST(a_tap_device_that_moved_away_is_sent_to),
         TEST(addresses_are_those_of_the_link),
         TEST(a_foreign_ingress_discipline_is_removed),
         TEST(what_links_tell_is_not_asked_for),
