@@ -104,7 +104,17 @@ tests_unit_netdev_linux_test_netdev_links_SOURCES = \
 	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_route) $(unit_link) \
 	$(unit_common)
 tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap)
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \
+	-Wl,--wrap=kdp_links_run \
+	-Wl,--wrap=kdp_links_wait \
+	-Wl,--wrap=netdev_kdp_mii_run \
+	-Wl,--wrap=netdev_kdp_mii_wait \
+	-Wl,--wrap=netdev_kdp_speed_run \
+	-Wl,--wrap=netdev_kdp_speed_wait \
+	-Wl,--wrap=netdev_kdp_state_run \
+	-Wl,--wrap=netdev_kdp_stats_run \
+	-Wl,--wrap=rtnl_worker_run \
+	-Wl,--wrap=rtnl_worker_wait
 tests_unit_netdev_linux_test_netdev_locks_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-locks.c \
 	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_route) $(unit_link) \

@@ -770,6 +770,65 @@ what_links_tell_is_not_asked_for(void **state OVS_UNUSED)
                 != kdp_stock_netdev_linux_class.get_status);
 }
 
+/* Parts of a turn of the main loop, which are carried out and counted. */
+#define COUNT_CALLS(NAME) \
+    static unsigned int n_##NAME; \
+    void __real_##NAME(void); \
+    void __wrap_##NAME(void); \
+    void \
+    __wrap_##NAME(void) \
+    { \
+        n_##NAME++; \
+        __real_##NAME(); \
+    }
+
+COUNT_CALLS(kdp_links_run)
+COUNT_CALLS(netdev_kdp_state_run)
+COUNT_CALLS(rtnl_worker_run)
+COUNT_CALLS(netdev_kdp_speed_run)
+COUNT_CALLS(netdev_kdp_mii_run)
+COUNT_CALLS(netdev_kdp_stats_run)
+COUNT_CALLS(kdp_links_wait)
+COUNT_CALLS(rtnl_worker_wait)
+COUNT_CALLS(netdev_kdp_speed_wait)
+COUNT_CALLS(netdev_kdp_mii_wait)
+
+/* Not once for each class. */
+static void
+a_turn_runs_and_waits_for_each_part_once(void **state OVS_UNUSED)
+{
+    static const struct {
+        unsigned int *n;
+        bool runs;
+    } parts[] = {
+        { &n_kdp_links_run, true },
+        { &n_netdev_kdp_state_run, true },
+        { &n_rtnl_worker_run, true },
+        { &n_netdev_kdp_speed_run, true },
+        { &n_netdev_kdp_mii_run, true },
+        { &n_netdev_kdp_stats_run, true },
+        { &n_kdp_links_wait, false },
+        { &n_rtnl_worker_wait, false },
+        { &n_netdev_kdp_speed_wait, false },
+        { &n_netdev_kdp_mii_wait, false },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        *parts[i].n = 0;
+    }
+    netdev_run();
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        assert_int_equal(*parts[i].n, parts[i].runs);
+        *parts[i].n = 0;
+    }
+    netdev_wait();
+    poll_immediate_wake();
+    poll_block();
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        assert_int_equal(*parts[i].n, !parts[i].runs);
+    }
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -800,6 +859,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(what_links_tell_is_not_asked_for),
         TEST(speed_is_asked_for_once_until_it_changes),
         TEST(a_device_that_is_gone_has_no_speed),
+        TEST(a_turn_runs_and_waits_for_each_part_once),
         TEST(links_stay_while_subscribers_are_told),
         TEST(other_threads_may_read_while_links_change),
     };
