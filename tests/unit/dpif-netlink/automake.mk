@@ -180,7 +180,11 @@ tests_unit_dpif_netlink_test_queues_LDFLAGS = \
 	-Wl,--wrap=upcall_table_get_work
 tests_unit_dpif_netlink_test_sync_SOURCES = \
 	tests/unit/dpif-netlink/test-sync.c $(unit_fallback)
-tests_unit_dpif_netlink_test_sync_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)
+tests_unit_dpif_netlink_test_sync_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_fallback_wrap) \
+	-Wl,--wrap=poll_fd_wait_at \
+	-Wl,--wrap=socket_budget_wait \
+	-Wl,--wrap=upcall_table_update_rates
 tests_unit_dpif_netlink_test_fallback_SOURCES = \
 	tests/unit/dpif-netlink/test-fallback.c $(unit_fallback)
 tests_unit_dpif_netlink_test_fallback_LDFLAGS = $(AM_LDFLAGS) $(unit_fallback_wrap)

@@ -160,6 +160,7 @@ __wrap_ovs_vport_set_pids(struct ovs_genl *genl OVS_UNUSED,
 {
     assert_int_equal(port_no, PORT);
     assert_in_range(n, 1, UPCALL_MAX_QUEUES);
+    kernel.n_set_pids++;
     if (kernel.max_pids && n > kernel.max_pids) {
         return EINVAL;
     }

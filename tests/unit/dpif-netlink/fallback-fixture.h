@@ -43,6 +43,7 @@ struct fallback_kernel {
     struct ovs_vport vport;
     uint32_t pids[UPCALL_MAX_QUEUES];   /* All of the vport's. */
     size_t max_pids;            /* The most that it may have; 0 for any. */
+    unsigned int n_set_pids;    /* Requests for other ones. */
     bool announcements_lost;
 
     /* What the table of ports says. */

@@ -7,14 +7,19 @@
 #include "dpif-netlink/upcall-sync.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "dpif-netlink/dispatch.h"
 #include "dpif-netlink/upcall-dest.h"
 #include "harness/unit.h"
 #include "odp-netlink.h"
+#include "timeval.h"
 #include "unit/dpif-netlink/fallback-fixture.h"
+#include "upcall/upcall-table.h"
 #include "util.h"
 
 /* Sockets that belong to no port. */
@@ -241,6 +246,131 @@ upcalls_that_cannot_be_turned_on_stay_off(void **state)
     assert_false(has_port(f));
 }
 
+/* Otherwise the kernel would go on queueing upcalls that nobody reads. */
+static void
+ports_have_no_sockets_once_upcalls_are_off(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f);
+    check_per_port(f);
+    kernel.n_set_pids = 0;
+    assert_int_equal(dispatch_recv_set(&f->dp, false), 0);
+    assert_int_equal(kernel.n_set_pids, 1);
+    assert_int_equal(kernel.vport.n_pids, 1);
+    assert_int_equal(kernel.vport.pid, 0);
+
+    /* A port that has none is left alone. */
+    start(f);
+    check_per_port(f);
+    kernel.vport.pid = 0;
+    kernel.n_set_pids = 0;
+    assert_int_equal(dispatch_recv_set(&f->dp, false), 0);
+    assert_int_equal(kernel.n_set_pids, 0);
+}
+
+/* When the rates of ports are to be looked at next, in ms. */
+static long long int rates_at = LLONG_MAX;
+
+long long int __wrap_upcall_table_update_rates(struct upcall_table *,
+                                               long long int, long long int);
+long long int
+__wrap_upcall_table_update_rates(struct upcall_table *table OVS_UNUSED,
+                                 long long int now OVS_UNUSED,
+                                 long long int wall OVS_UNUSED)
+{
+    return rates_at;
+}
+
+static unsigned int n_budget_waits;
+
+void __wrap_socket_budget_wait(struct kdp_datapath *);
+void __real_socket_budget_wait(struct kdp_datapath *);
+void
+__wrap_socket_budget_wait(struct kdp_datapath *dp)
+{
+    n_budget_waits++;
+    __real_socket_budget_wait(dp);
+}
+
+/* Sockets of generic netlink that somebody waits to read. */
+static unsigned int n_genl_waits;
+
+void __wrap_poll_fd_wait_at(int, short int, const char *);
+void __real_poll_fd_wait_at(int, short int, const char *);
+void
+__wrap_poll_fd_wait_at(int fd, short int events, const char *where)
+{
+    int protocol;
+    socklen_t len = sizeof protocol;
+
+    if (events == POLLIN
+        && !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len)
+        && protocol == NETLINK_GENERIC) {
+        n_genl_waits++;
+    }
+    __real_poll_fd_wait_at(fd, events, where);
+}
+
+/* Checks that the main loop runs again in 'msec' ms. */
+static void
+check_wakes_in(struct fixture *f, long long int msec)
+{
+    assert_false(wakes_within(f, msec - 1));
+    assert_true(wakes_within(f, msec));
+}
+
+static void
+main_loop_waits_for_each_thing_that_is_to_be_done(void **state)
+{
+    const long long int long_time = 100000;
+    struct fixture *f = *state;
+
+    /* The number of queues is not judged once a second. */
+    start(f);
+    set_config(f, "upcall-port-queues", "1");
+    run(f);
+    check_per_port(f);
+    n_genl_waits = n_budget_waits = 0;
+    assert_false(wakes_within(f, long_time));
+    assert_int_equal(n_genl_waits, 1);
+    assert_int_equal(n_budget_waits, 1);
+
+    /* The rates of ports. */
+    rates_at = time_msec() + 70;
+    assert_false(turn_after(f, 0));
+    check_wakes_in(f, 70);
+    rates_at = LLONG_MAX;
+    assert_false(turn_after(f, 70));
+    assert_false(wakes_within(f, long_time));
+
+    /* A port that could not be looked for. */
+    kernel.get_error = ENOBUFS;
+    announce_end(PORT);
+    assert_true(turn_after(f, 0));
+    check_wakes_in(f, 1000);
+    kernel.get_error = 0;
+    run(f);
+    assert_false(wakes_within(f, long_time));
+
+    /* Handlers that could not be made. */
+    epoll_create_error = EMFILE;
+    dispatch_handlers_set(&f->dp, 3);
+    assert_false(turn_after(f, 500));
+    check_wakes_in(f, 500);
+    epoll_create_error = 0;
+    run(f);
+    assert_int_equal(upcall_table_n_handlers(f->dp.upcalls), 3);
+    assert_false(wakes_within(f, long_time));
+
+    /* Nothing at all. */
+    assert_int_equal(dispatch_recv_set(&f->dp, false), 0);
+    n_genl_waits = n_budget_waits = 0;
+    assert_false(wakes_within(f, long_time));
+    assert_int_equal(n_genl_waits, 0);
+    assert_int_equal(n_budget_waits, 0);
+}
+
 static void
 mode_is_by_port_if_it_is_wanted_and_set(void **state)
 {
@@ -275,6 +405,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(no_port_is_left_of_a_datapath_that_has_gone),
         TEST(what_another_process_changed_is_set_again_at_once),
         TEST(upcalls_that_cannot_be_turned_on_stay_off),
+        TEST(ports_have_no_sockets_once_upcalls_are_off),
+        TEST(main_loop_waits_for_each_thing_that_is_to_be_done),
         TEST(mode_is_by_port_if_it_is_wanted_and_set),
     };
 
