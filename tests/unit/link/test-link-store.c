@@ -113,11 +113,44 @@ chains_of_one_table_are_none_in_another(void **state OVS_UNUSED)
     store_uninit(&indexes);
 }
 
+/* A bond is told when a member leaves it, also for another one. */
+static void
+a_link_knows_its_last_master(void **state OVS_UNUSED)
+{
+    static const struct {
+        int master, last_master;
+    } steps[] = {
+        { 7, 0 }, { 8, 7 }, { 8, 7 }, { 0, 8 }, { 0, 8 }, { 9, 0 },
+    };
+    struct link_store store;
+    struct link_info info;
+
+    store_init(&store, 0);
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+        const struct link_view view = {
+            .ifindex = 1, .name = "a", .flags = i, .master = steps[i].master,
+            .lower_nsid = LINK_NSID_SAME, .target_nsid = LINK_NSID_NONE,
+            .new_nsid = LINK_NSID_NONE,
+        };
+        bool changed = !i || steps[i].master != steps[i - 1].master;
+        uint32_t what = link_store_update(&store, 1, &view, &info);
+
+        assert_int_equal(what & LINK_CHANGE_MASTER,
+                         changed ? LINK_CHANGE_MASTER : 0);
+        assert_int_equal(what & LINK_CHANGE_FLAGS,
+                         i ? LINK_CHANGE_FLAGS : 0);
+        assert_int_equal(info.master, steps[i].master);
+        assert_int_equal(info.last_master, steps[i].last_master);
+    }
+    store_uninit(&store);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_of_one_table_are_none_in_another),
+        cmocka_unit_test(a_link_knows_its_last_master),
     };
 
     unit_init(argv[0]);
