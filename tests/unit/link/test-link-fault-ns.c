@@ -51,6 +51,38 @@ a_tag_may_come_before_its_id(void **state)
     unit_ns_destroy(third);
 }
 
+/* A namespace that nobody follows is noted with its first event, of whatever
+ * kind, and its links are left out. */
+static void
+a_tag_of_a_namespace_that_is_not_followed_is_noted(void **state)
+{
+    struct fixture *f = *state;
+    struct unit_ns *third = unit_ns_create();
+    struct link_listener_stats before;
+
+    link_table_set_on_demand(f->table);
+    open_listener(f);
+    before = stats_of(f);
+    mangle.swallow_nsid = true;
+    assert_int_equal(unit_ns_set_nsid(f->own, third, NSID + 1), 0);
+    assert_int_equal(unit_link_add(third, "ifb", INDEX, "x"), 0);
+    assert_true(link_listener_catch_up(f->listener));
+    finish(f);
+    assert_true(link_table_has_ns(f->table, NSID + 1));
+    assert_false(has(f, NSID + 1, INDEX));
+    assert_true(link_table_skips(f->table, NSID + 1));
+    assert_true(stats_of(f).ignored_foreign > before.ignored_foreign);
+    assert_int_equal(stats_of(f).rtnl[LINK_REASON_NAMESPACE],
+                     before.rtnl[LINK_REASON_NAMESPACE]);
+
+    /* Also where a link goes. */
+    link_table_drop_ns(f->table, NSID + 1);
+    assert_int_equal(unit_link_del(third, INDEX), 0);
+    assert_true(link_listener_catch_up(f->listener));
+    assert_true(link_table_has_ns(f->table, NSID + 1));
+    unit_ns_destroy(third);
+}
+
 /* As from the start where our own namespace always has an id. */
 static void
 ids_are_heard_of_where_our_own_events_are_tagged(void **state)
@@ -268,6 +300,7 @@ main(int argc OVS_UNUSED, char *argv[])
     static const struct CMUnitTest tests[] = {
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
         TEST(a_tag_may_come_before_its_id),
+        TEST(a_tag_of_a_namespace_that_is_not_followed_is_noted),
         TEST(ids_are_heard_of_where_our_own_events_are_tagged),
         TEST(our_id_may_have_been_anothers),
         TEST(an_id_may_be_in_use_again_when_it_goes),
