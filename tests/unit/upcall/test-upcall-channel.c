@@ -523,6 +523,31 @@ limit_has_a_smaller_buffer_and_a_count_of_its_own(void **state OVS_UNUSED)
 }
 
 static void
+reset_forgets_the_largest_backlog(void **state OVS_UNUSED)
+{
+    struct upcall_channel *channel = create_channel();
+    int sender = unit_sender_open();
+    struct upcall_channel_stats stats;
+    uint32_t drops, backlog;
+    size_t n_overruns;
+
+    for (uint64_t seq = 0; seq < 10; seq++) {
+        unit_send_upcall(sender, channel->pid, seq);
+    }
+    backlog = upcall_channel_look(channel, &drops);
+    assert_true(backlog > 0);
+    assert_int_equal(read_all(channel, &n_overruns), 10);
+    upcall_channel_get_stats(channel, &stats);
+    assert_int_equal(stats.backlog, 0);
+    assert_int_equal(stats.backlog_max, backlog);
+    upcall_channel_reset_stats(channel);
+    upcall_channel_get_stats(channel, &stats);
+    assert_int_equal(stats.backlog_max, 0);
+    close(sender);
+    upcall_channel_unref(channel);
+}
+
+static void
 receive_buffer_holds_hundreds_of_upcalls(void **state OVS_UNUSED)
 {
     struct upcall_channel *channel = create_channel();
@@ -587,6 +612,7 @@ main(void)
         cmocka_unit_test(channel_has_one_owner_at_a_time),
         cmocka_unit_test(reset_starts_counting_from_zero),
         cmocka_unit_test(reset_brings_no_count_back),
+        cmocka_unit_test(reset_forgets_the_largest_backlog),
         cmocka_unit_test(last_reference_closes_the_socket),
         cmocka_unit_test(channels_have_port_ids_and_serials_of_their_own),
         cmocka_unit_test(channel_never_blocks_its_reader),
