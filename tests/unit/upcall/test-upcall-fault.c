@@ -577,6 +577,44 @@ soft_limit_is_raised_for_many_ports(void **state OVS_UNUSED)
     assert_true(limit.rlim_cur > 65536);
 }
 
+/* Channels, handlers and what else is open are added up, and the limit grows
+ * in large steps, once they exceed it. */
+static void
+soft_limit_is_raised_when_it_is_exceeded(void **state OVS_UNUSED)
+{
+    enum { SOFT = 1000, HARD = 10000, STEP = 1024, N_HANDLERS = 10 };
+    size_t n;
+
+    unit_clock_stop(unit_now() + 200000);
+    limit = (struct rlimit) { .rlim_cur = SOFT, .rlim_max = HARD };
+    n = SOFT - (HARD - upcall_fd_limit_max_channels()) - N_HANDLERS;
+    assert_int_equal(upcall_fd_limit_ensure("dp", n, N_HANDLERS), 0);
+    assert_int_equal(limit.rlim_cur, SOFT);
+    assert_int_equal(upcall_fd_limit_ensure("dp", n + 1, N_HANDLERS), 0);
+    assert_int_equal(limit.rlim_cur, STEP);
+    limit.rlim_cur = SOFT;
+    assert_int_equal(upcall_fd_limit_ensure("dp", n, N_HANDLERS + 1), 0);
+    assert_int_equal(limit.rlim_cur, STEP);
+
+    /* By another step, or by as much as is possible. */
+    n += STEP - SOFT;
+    assert_int_equal(upcall_fd_limit_ensure("dp", n, N_HANDLERS), 0);
+    assert_int_equal(limit.rlim_cur, STEP);
+    assert_int_equal(upcall_fd_limit_ensure("dp", n + 1, N_HANDLERS), 0);
+    assert_int_equal(limit.rlim_cur, 2 * STEP);
+    n += 2000 - STEP;
+    limit = (struct rlimit) { .rlim_cur = STEP, .rlim_max = 2000 };
+    assert_int_equal(upcall_fd_limit_ensure("dp", n, N_HANDLERS), 0);
+    assert_int_equal(limit.rlim_cur, 2000);
+
+    /* What cannot be raised is not set. */
+    unit_plan_failures(UNIT_CALL_SETRLIMIT, 1, 1, EPERM);
+    assert_int_equal(upcall_fd_limit_ensure("dp", n + 1, N_HANDLERS), EMFILE);
+    assert_int_equal(unit_n_failed(), 0);
+    unit_plan_none();
+    unit_clock_run();
+}
+
 static void
 hard_limit_that_is_too_low_is_reached_and_reported(
     void **state OVS_UNUSED)
@@ -714,6 +752,7 @@ main(void)
         TEST(what_else_is_open_is_counted_without_proc),
         TEST(limit_that_suffices_is_left_alone),
         TEST(soft_limit_is_raised_for_many_ports),
+        TEST(soft_limit_is_raised_when_it_is_exceeded),
         TEST(hard_limit_that_is_too_low_is_reached_and_reported),
         TEST(what_else_is_open_is_counted),
         TEST(limit_that_cannot_be_raised_is_reported),
