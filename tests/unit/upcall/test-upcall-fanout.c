@@ -20,6 +20,7 @@
 #include "upcall/upcall-engine.h"
 #include "upcall/upcall-groups.h"
 #include "upcall/upcall-handler.h"
+#include "upcall/upcall-info.h"
 #include "upcall/upcall-ports.h"
 #include "upcall/upcall-sched.h"
 #include "upcall/upcall-stats.h"
@@ -301,6 +302,29 @@ kick_that_a_handler_at_work_gets_is_not_lost(void **state)
     upcall_sched_sleep_end(f->sched);
 }
 
+/* A handler that is abandoned twice, as a predecessor and as one that is too
+ * many, lost the rest of its batch once. */
+static void
+batch_is_abandoned_once(void **state)
+{
+    struct fixture *f = *state;
+    struct upcall_view view;
+
+    add_ports(f, 1, 5);
+    assert_int_equal(upcall_handler_recv(f->handler, &view), 0);
+    assert_true(upcall_handler_is_in_batch(f->handler));
+    for (int i = 0; i < 2; i++) {
+        struct upcall_table_info info;
+
+        upcall_handler_postpone_abandon(f->handler);
+        unit_rcu_barrier();
+        upcall_table_get_info(f->table, &info);
+        assert_int_equal(info.abandoned, 4);
+        upcall_table_info_uninit(&info);
+        assert_false(upcall_handler_is_in_batch(f->handler));
+    }
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -314,6 +338,7 @@ main(void)
         TEST(quiet_ports_that_a_batch_has_no_room_for_go_back),
         TEST(handler_at_work_leaves_events_to_those_that_sleep),
         TEST(kick_that_a_handler_at_work_gets_is_not_lost),
+        TEST(batch_is_abandoned_once),
     };
 
     unit_init("test-upcall-fanout");

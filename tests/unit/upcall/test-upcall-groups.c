@@ -201,6 +201,43 @@ call_that_comes_too_late_is_told_from_others(void **state OVS_UNUSED)
 }
 
 static void
+call_that_comes_too_late_is_an_empty_wakeup(void **state OVS_UNUSED)
+{
+    struct upcall_table *table = upcall_table_create("dp", UNIT_DP_IFINDEX,
+                                                     UNIT_FAMILY);
+    struct upcall_groups *groups = create_two();
+    struct upcall_sched *other = upcall_groups_sched(groups, 1);
+    struct upcall_handler_stats stats;
+    struct upcall_handler *handler;
+    bool ready, latched, again;
+
+    assert_int_equal(upcall_handler_create(table, 2, 1, groups,
+                                           &upcall_engine_epoll, &handler), 0);
+    upcall_sched_sleep_begin(other);
+    upcall_groups_call(groups);
+    upcall_sched_sleep_end(other);
+    assert_int_equal(upcall_handler_wait(handler, -1, &ready, &latched,
+                                         &again), 0);
+    assert_true(again);
+    assert_false(ready || latched);
+    upcall_handler_get_stats(handler, &stats);
+    assert_int_equal(stats.wakeups, 1);
+    assert_int_equal(stats.empty_wakeups, 1);
+
+    /* Without a call, nothing wakes it. */
+    assert_int_equal(upcall_handler_wait(handler, 0, &ready, &latched,
+                                         &again), 0);
+    assert_false(ready || latched || again);
+    upcall_handler_get_stats(handler, &stats);
+    assert_int_equal(stats.wakeups, 1);
+    assert_int_equal(stats.empty_wakeups, 1);
+    upcall_handler_unref(handler);
+    upcall_groups_unref(groups);
+    upcall_table_destroy(table);
+    unit_rcu_barrier();
+}
+
+static void
 group_gives_away_the_turns_that_it_has_too_many(void **state OVS_UNUSED)
 {
     struct upcall_groups *groups = create_two();
@@ -632,6 +669,7 @@ main(void)
         cmocka_unit_test(call_is_for_groups_in_which_somebody_sleeps),
         cmocka_unit_test(nobody_sleeps_while_another_group_has_too_much),
         cmocka_unit_test(call_that_comes_too_late_is_told_from_others),
+        cmocka_unit_test(call_that_comes_too_late_is_an_empty_wakeup),
         cmocka_unit_test(group_gives_away_the_turns_that_it_has_too_many),
         TEST(flooded_ports_are_served_equally_whatever_their_group),
         TEST(balanced_groups_lend_little),
