@@ -60,6 +60,10 @@ def entry(benchmark, results, figures=None):
     """Returns the published part of 'results': for configurations the
     'figures' with these names."""
     kept = {k: v for k, v in results.items() if k not in RUNS}
+    # The command names the configurations.
+    if "parameters" in kept:
+        kept["parameters"] = {k: v for k, v in kept["parameters"].items()
+                              if k != "configurations"}
     summary = kept.pop("summary", None)
     if isinstance(summary, dict) and figures:
         summary = {name: {k: ({f: x for f, x in v.items() if f in figures}

@@ -5,22 +5,23 @@ as substitutions; the README has a table of them."""
 
 from bench_results import ResultsError
 
+# Configurations of bench-upcall that are compared.
+STOCK, OURS = "stock", "kdp-per-port-epoll"
+
 BEGIN, END = "<!-- Made by make-pages --readme. -->", "<!-- End. -->"
 
 
-def cell(results, name, row, column):
-    """Returns the value in 'column' of 'row' of a published table, without a
-    range."""
-    table = results[name]["table"]
-    i = table["head"].index(column)
-    for cells in table["rows"]:
-        if cells[0] == row:
-            return cells[i].split(" (")[0]
-    raise ResultsError(f"{name}: expected a row {row}")
+def milliseconds(us):
+    return f"{us / 1000:.2f} ms" if us < 10000 else f"{us / 1000:.0f} ms"
 
 
-def number(results, name, row, column):
-    return float(cell(results, name, row, column).replace(",", ""))
+def percent(share):
+    return f"{share:.0%}".replace("%", " %") if share else "0"
+
+
+def upcalls(results, name, configuration):
+    """Returns the medians of a configuration in results of bench-upcall."""
+    return results[name]["summary"][configuration]["median"]
 
 
 def row_of(results, name, of, **wanted):
@@ -33,9 +34,9 @@ def row_of(results, name, of, **wanted):
     raise ResultsError(f"{name}: expected a row with {wanted}")
 
 
-def daemon_figures(results, daemon, column):
-    """Returns the figures of 'daemon', which is 'column' in a published table
-    of dispatch."""
+def daemon_figures(results, daemon, configuration):
+    """Returns the figures of 'daemon', whose upcalls are those of
+    'configuration'."""
     def offload(test, mode, delay_us):
         return row_of(results, "offload", None, test=test, mode=mode,
                       delay_us=delay_us, daemon=daemon, threads=None)
@@ -55,22 +56,18 @@ def daemon_figures(results, daemon, column):
                   rules="normal", offload=False, flows=1)
     chassis = row_of(results, "restart-live", "lost", daemon=daemon,
                      how="TERM", rules="ovn")
-    p99 = offload("paced", "software", 10000)["p99_us"] / 1000
-    sockets = (results["upcalls-public"]["summary"]
-               ["stock" if daemon == "stock" else "kdp-per-port-epoll"]
-               ["median"]["sockets"])
+    flooded = upcalls(results, "upcalls-dispatch", configuration)
+    sockets = upcalls(results, "upcalls-public", configuration)["sockets"]
     return {
-        "idle-lost": cell(results, "upcalls-dispatch", "idle: probes lost",
-                          column),
-        "idle-median": cell(results, "upcalls-dispatch", "idle: median, ms",
-                            column) + " ms",
-        "flooded-lost": cell(results, "upcalls-dispatch",
-                             "flooded: probes lost", column),
+        "idle-lost": percent(flooded["idle_loss"]),
+        "idle-median": milliseconds(flooded["idle_p50_us"]),
+        "flooded-lost": percent(flooded["flooded_loss"]),
         "sockets": f"{sockets:,}",
         "rtnl-steady": f"{rtnl(test='steady')['acquisitions_per_s']:.0f}",
         "rtnl-port":
             f"{rtnl(test='each', delay_us=10000)['acquisitions_per_port']:.0f}",
-        "first-packet": f"{p99:.2f} ms" if p99 < 10 else f"{p99:.0f} ms",
+        "first-packet":
+            milliseconds(offload("paced", "software", 10000)["p99_us"]),
         "restart-lost": f"{lost['most']}",
         "chassis-lost": f"{chassis['lost']}",
         "start": f"{start(4000)['start_ms'] / 1000:.0f} s",
@@ -88,26 +85,25 @@ def ratio_figures(results):
                        for daemon in ("kdp", "stock"))
         return f"{ours / stock:.2f}"
 
-    def served(name, ours):
-        row = "flooded: served a second"
-        ratio = (number(results, name, row, ours)
-                 / number(results, name, row, "stock"))
-        return f"{ratio:.2f}"
+    def served(name):
+        ours, stock = (upcalls(results, name, configuration)
+                       ["flooded_served_per_s"]
+                       for configuration in (OURS, STOCK))
+        return f"{ours / stock:.2f}"
 
     return {"inserts-software": inserts("software", 0),
             "inserts-card": inserts("card", 0),
             "inserts-delayed": inserts("software", 10000),
-            "served-one": served("upcalls-dispatch", "port, epoll"),
-            "served-two": served("upcalls-cpus", "ovs-kdp")}
+            "served": served("upcalls-dispatch")}
 
 
 def figures(published):
     """Returns all figures, text by name."""
     results = published["results"]
     found = ratio_figures(results)
-    for daemon, column in ("stock", "stock"), ("kdp", "port, epoll"):
+    for daemon, configuration in ("stock", STOCK), ("kdp", OURS):
         found.update({f"{name}-{daemon}": text for name, text in
-                      daemon_figures(results, daemon, column).items()})
+                      daemon_figures(results, daemon, configuration).items()})
     return found
 
 
