@@ -64,6 +64,11 @@ def entry(benchmark, results, figures=None):
     if "parameters" in kept:
         kept["parameters"] = {k: v for k, v in kept["parameters"].items()
                               if k != "configurations"}
+    # Pages list only targets that do not hold.
+    targets = kept.get("targets", [])
+    if any("holds" in t for t in targets):
+        kept["targets_set"] = len(targets)
+        kept["targets"] = [t for t in targets if not t["holds"]]
     summary = kept.pop("summary", None)
     if isinstance(summary, dict) and figures:
         summary = {name: {k: ({f: x for f, x in v.items() if f in figures}

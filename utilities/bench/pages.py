@@ -108,12 +108,11 @@ def target_table(found):
 def targets_text(entry, sentences):
     """Returns how many targets hold, a table of the others, and why some are
     missed."""
-    found = [t for t in entry.get("targets", []) if "holds" in t]
-    others = [t for t in found if not t["holds"]]
+    others = [t for t in entry.get("targets", []) if "holds" in t]
+    n = entry.get("targets_set", 0)
     text = []
-    if found:
-        n = len(found) - len(others)
-        text.append(f"{n} of {len(found)} targets hold"
+    if n:
+        text.append(f"{n - len(others)} of {n} targets hold"
                     + (".  The others:" if others else "."))
     if others:
         text.append(target_table(others))
