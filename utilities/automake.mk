@@ -147,21 +147,21 @@ bench-upcall: all ovs-build-stock utilities/bench/upcall-traffic \
 	$(srcdir)/utilities/bench-upcall --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 
-# How the daemon depends on the kernel's RTNL lock, likewise.
+# How the daemon depends on the kernel's RTNL lock.
 bench-rtnl: all ovs-build-stock
 	$(srcdir)/utilities/bench-rtnl --builddir '$(abs_builddir)' $(BENCHFLAGS)
 
-# What it costs that flows go to tc, likewise.
+# What it costs that flows go to tc.
 bench-offload: all ovs-build-stock utilities/bench/upcall-traffic
 	$(srcdir)/utilities/bench-offload --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 
-# What a restart costs, likewise.
+# What a restart costs.
 bench-restart: all ovs-build-stock tests/system/traffic
 	$(srcdir)/utilities/bench-restart --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 
-# What it takes to find and to ask for links, natively but for --dump.
+# What it takes to find and to ask for links, natively except --dump.
 bench-link: all $(link_bench)
 	$(srcdir)/utilities/bench-link --builddir '$(abs_builddir)' $(BENCHFLAGS)
 

@@ -11,7 +11,7 @@
  * flows that move meanwhile, or meet them twice.  Tc is that of tc-fake.h.
  * Programs wrap ovs_flow_flush(), too (-Wl,--wrap=ovs_flow_flush).
  *
- * Thread safety: any thread, but for _init, _uninit, _setup and
+ * Thread safety: any thread, except _init, _uninit, _setup and
  * _teardown. */
 
 #include "dpif-netlink/datapath.h"

@@ -98,9 +98,9 @@ put_stats(struct ofpbuf *msg, const struct gnet_stats_basic *basic)
 }
 
 /* Puts action 'order' of a rule: one of kind 'kind' that met packets as
- * 'basic' says, whose times are the option of type 'tm', but for a terse dump.
- * 'mirred' may be NULL, for another kind, and 'ufid' for an action without a
- * cookie. */
+ * 'basic' says.  Its times are the option of type 'tm', which a terse dump
+ * leaves out.  'mirred' may be NULL, for another kind, and 'ufid' for an action
+ * without a cookie. */
 static void
 put_action(struct ofpbuf *msg, uint16_t order, const char *kind,
            const struct gnet_stats_basic *basic, const ovs_u128 *ufid,

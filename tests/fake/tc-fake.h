@@ -13,7 +13,7 @@
  * Dumps show the rules that were there at their start.  The linker sends the
  * calls here (--wrap, see unit_tc_wrap in automake.mk).
  *
- * Thread safety: any thread, but for _init and _uninit. */
+ * Thread safety: any thread, except _init and _uninit. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,9 +16,9 @@ enum unit_uring_call {
     UNIT_URING_SETUP,           /* Making a ring. */
     UNIT_URING_REGISTER,        /* Giving it buffers. */
     UNIT_URING_SUBMIT,          /* Submitting requests: none is taken. */
-    UNIT_URING_REQUEST,         /* Likewise: all are taken, and the kernel does
+    UNIT_URING_REQUEST,         /* The same: all are taken, and the kernel does
                                  * not know what they ask for (EINVAL). */
-    UNIT_URING_SHORT,           /* Likewise: messages come, and the kernel says
+    UNIT_URING_SHORT,           /* The same: messages come, and the kernel says
                                  * that they are too short for their
                                  * header. */
     UNIT_URING_NOTHING          /* Waiting: it ends at once, no error, and

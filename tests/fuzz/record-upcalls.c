@@ -11,8 +11,8 @@
  * each of misses and actions).  The file is called as both.  Says "ready" when
  * it listens, and ends on a signal.
  *
- * A message is stored as it came but for the number of its family, which the
- * kernel chooses again after each start: it becomes UPCALL_FAMILY. */
+ * A message is stored as it came, except that the number of its family, which
+ * the kernel chooses again after each start, becomes UPCALL_FAMILY. */
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -21,7 +21,7 @@ from soak_switch import add_port, del_port, shown_pids
 
 # What an operation allows: no loss of any numbered frame; loss that the kernel
 # counts as that of upcalls; loss of frames from and to the port that it
-# changes; any loss.  The larger include the smaller, but for LOSS_AT_PORT,
+# changes; any loss.  The larger include the smaller, except LOSS_AT_PORT,
 # which says nothing of other ports.
 NO_LOSS, COUNTED_LOSS, LOSS_AT_PORT, ANY_LOSS = range(4)
 
@@ -457,7 +457,7 @@ TABLE = [Operation(*row) for row in (
      "a socket for each port, or for each handler; these are shared, so that "
      "a flood may cost others"),
     ("budget", SETTING, 2, COUNTED_LOSS, set_budget,
-     "number of sockets for upcalls; ports share those, likewise"),
+     "number of sockets for upcalls; ports share those, too"),
     ("offload", SETTING, 3, NO_LOSS, set_offload, "offload on or off"),
     ("offload-threads", SETTING, 2, NO_LOSS, set_offload_threads,
      "another number of offload threads"),

@@ -16,7 +16,7 @@
 #   KDP_SANITIZER_OPTIONS  options of the daemon's sanitizers, if it has any
 #   KDP_EMPTY_DB     a database that is initialized and otherwise empty, if one
 #                    is there already
-#   KDP_PIPE         a pipe that nobody writes to, likewise
+#   KDP_PIPE         a pipe that nobody writes to, too
 
 # Makes time limits $1 times as long.  PATIENCE is the seconds that something
 # quick may take in an emulated guest on a busy machine.

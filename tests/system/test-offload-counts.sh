@@ -63,7 +63,7 @@ offload_counts() {
     # the trace, to the packet.
     stop_uncounted >told
     . ./told
-    note "sent $sent, counted $counted; told by the kernel but for" \
+    note "sent $sent, counted $counted; told by the kernel except" \
         "$uncounted to $((uncounted + unsure)) in $deletes deletions"
     equal "$deletes" 6 'deletions of the rule in the trace'
     test $((sent - counted)) -ge "$uncounted" &&

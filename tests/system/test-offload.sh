@@ -39,7 +39,7 @@ start_pings() {
     connect br0 right 10.1.1.2/24
 }
 
-# Likewise, but nothing comes from the namespaces but what the test sends, and
+# The same, but nothing comes from the namespaces but what the test sends, and
 # frames pass from left to right only.
 start_frames() {
     start_with_offload "$@"
@@ -54,7 +54,7 @@ restrict_frames() {
     ovs-ofctl add-flow br0 in_port=1,actions=output:2
 }
 
-# Likewise, but each frame has a flow of its own.
+# The same, but each frame has a flow of its own.
 separate_frames() {
     ovs-ofctl del-flows br0
     every_frame_an_upcall br0 1 2

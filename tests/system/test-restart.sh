@@ -72,7 +72,7 @@ stop_ovsdb() {
     wait_until $PATIENCE test ! -e "$OVS_RUNDIR/ovsdb-server.pid"
 }
 
-# Likewise, and the daemon has noticed.
+# The same, and the daemon has noticed.
 lose_database() {
     stop_ovsdb
     wait_until $PATIENCE logged 'without the database bridges do not run'

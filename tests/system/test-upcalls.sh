@@ -275,7 +275,7 @@ upcall_show() {
         <<<"$json"
     jq -e '.[0].ports[] | select(.name == "v-n1")
            | .received > 0 and .lost == 0 and .malformed == 0' <<<"$json"
-    # What was taken from the sockets was handed out, but for one that comes
+    # What was taken from the sockets was handed out, except one that comes
     # just then.
     wait_until $PATIENCE upcalls_say \
         '| ([.ports[].received] | add) == ([.handlers[].upcalls] | add)' true

@@ -8,7 +8,7 @@
  * stream, its number in the stream, and whether it is the last one; its source
  * address is made from both numbers (or, with --same, from the stream's
  * alone; with --flows=N, from the remainder of the number by N).  With --udp
- * the frames are UDP in IPv4, and their source port is made likewise.
+ * the frames are UDP in IPv4, and their source port is made the same way.
  *
  * With --window a sender waits while that many of its frames have not arrived,
  * which the receiver tells it through a file: then none is lost on a slow

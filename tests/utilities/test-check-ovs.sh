@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Tests how tests/ovs/check-ovs counts groups of Open vSwitch's suites: what has
-# no result or fails is a failure, but for what is known of the stock daemon.
+# no result or fails is a failure, except what is known of the stock daemon.
 # The suite and the guests are made up.  Prints TAP.
 
 cd "$(dirname "$0")/../.." || exit 1

@@ -242,7 +242,7 @@ test_processors_of_guests () {
         && [ "$(sort "$tree/guests")" = $'guest0 2 no\nguest1 2 no' ]
 }
 
-# The guest's processors are taken away and given back, but for the first one.
+# The guest's processors are taken away and given back, except the first one.
 test_processors_taken () {
     local cpu
     for cpu in 1 2 10; do

@@ -262,7 +262,7 @@ flows_come_first_and_the_rest_in_order(void **state)
         { DPIF_OP_EXECUTE, 0 },
         { DPIF_OP_FLOW_PUT, 2 },        /* The probe. */
         { DPIF_OP_FLOW_PUT, 0 },        /* The one without ufid. */
-        { DPIF_OP_FLOW_DEL, 0 },        /* Likewise. */
+        { DPIF_OP_FLOW_DEL, 0 },        /* The same. */
         { DPIF_OP_EXECUTE, 0 },
     };
     struct batch batch = { .n = 0 };

@@ -205,7 +205,7 @@ an_interrupted_dump_removes_nothing(void **state)
     assert_false(has(f, LINK_NSID_LOCAL, INDEX));
     assert_true(has(f, LINK_NSID_LOCAL, 1));
 
-    /* The ids and the other namespace likewise. */
+    /* The ids and the other namespace, too. */
     finish(f);
     link_table_add_ns(f->table, NSID + 1);
     link_table_set_current(f->table, NSID + 1);

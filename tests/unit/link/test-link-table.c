@@ -101,7 +101,7 @@ every_change_is_told(void **state)
     view.flags = 0;
     assert_told(f, &view, LINK_CHANGE_MTU | LINK_CHANGE_FLAGS);
 
-    /* What is absent keeps its value, but for the hardware address and what a
+    /* What is absent keeps its value, except the hardware address and what a
      * port of a switch has. */
     struct link_info info = get(f, 3, 7);
     assert_int_equal(info.operstate, 6);

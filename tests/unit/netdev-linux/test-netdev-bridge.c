@@ -430,7 +430,7 @@ the_router_is_filled_to_be_shown(void **state OVS_UNUSED)
     route_table_kdp_get_stats(&after);
     assert_int_equal(after.filled, before.filled + 2);
 
-    /* It is empty again, but for what users added. */
+    /* It is empty again, except what users added. */
     OK(unit_route_del(own, &(struct unit_route) { .dst = "10.9.0.0/16" }));
     assert_string_equal(source_of("10.9.9.9"), "");
     assert_string_equal(source_of("10.7.9.9"), "10.0.0.1");

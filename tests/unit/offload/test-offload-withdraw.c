@@ -293,7 +293,7 @@ rule_that_nobody_knows_goes_with_its_port(void **state OVS_UNUSED)
     assert_int_equal(offload_fake_count(unit.fake, true), 1);
     assert_int_equal(unit_where(&unit, 8), TC);
 
-    /* Likewise when offload is turned off. */
+    /* The same when offload is turned off. */
     offload_port_add(unit.offload, 1);
     unit_settle(&unit);
     offload_fake_add(unit.fake, true, desc);

@@ -404,7 +404,7 @@ count_device(const struct proc_net_dev *dev, void *n_)
     ++*n;
 }
 
-/* What was read before counts, but for the line that is cut off. */
+/* What was read before counts, except the line that is cut off. */
 static void
 a_read_that_fails_is_told_and_not_repeated(void **state)
 {

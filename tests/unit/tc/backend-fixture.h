@@ -42,7 +42,7 @@ struct offload_copy_op backend_operate(struct kdp_tc *,
                                        enum offload_copy_type,
                                        uint32_t flow, struct offload_desc *);
 
-/* Likewise, a put of 'desc', which is given up.  Returns the error. */
+/* The same, a put of 'desc', which is given up.  Returns the error. */
 int backend_put(struct kdp_tc *, struct offload_desc *desc);
 
 #define PUT(FLOW) backend_put(*state, unit_tc_desc(FLOW, 1, 0))

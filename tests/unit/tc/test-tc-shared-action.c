@@ -136,7 +136,7 @@ name(uint32_t flags, const struct action actions[], size_t n,
     read_numbers(request);
 }
 
-/* Likewise, for a rule to an internal port that no driver is told of. */
+/* The same, for a rule to an internal port that no driver is told of. */
 static void
 name_usual(struct request *request)
 {

@@ -77,7 +77,7 @@ double jain_bytes(const struct fixture *f);
 void warm_up(struct fixture *f, uint32_t n);
 
 /* Checks that the 'n' upcalls of port 'quiet' come first in the batch whose
- * ports are in 'order', but for the rests of turns that the batch before had
+ * ports are in 'order', except the rests of turns that the batch before had
  * no room for. */
 void check_is_first(const struct fixture *f,
                     const uint32_t order[UPCALL_BATCH], uint32_t quiet,

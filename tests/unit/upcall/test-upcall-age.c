@@ -127,7 +127,7 @@ marks_are_thinned_out(void **state OVS_UNUSED)
     /* The looks become rare, so that most marks stay. */
     assert_true(n < 64);
 
-    /* The wait of each is exact, as they came evenly, but for those after the
+    /* The wait of each is exact, as they came evenly, except those after the
      * last look. */
     for (int i = 1; i <= 8000; i++) {
         upcall_age_read(&age, 1, false, now, at);

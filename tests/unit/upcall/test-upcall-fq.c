@@ -195,7 +195,7 @@ what_waits_too_long_is_thrown_away(void **state)
     }
     put_at(fq, 2, 0, NOW);
 
-    /* But for a turn. */
+    /* Except for a turn. */
     assert_int_equal(get_with(fq, NOW + 15000, 5000).seq, 10);
     assert_int_equal(fq->n_shed, 10);
     assert_int_equal(get_with(fq, NOW + 15000, 5000).seq, 11);

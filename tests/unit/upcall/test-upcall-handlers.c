@@ -248,7 +248,7 @@ batch_stays_bounded_when_its_handler_goes_and_comes_back(void **state)
     assert_int_equal(upcall_table_recv(f->table, 1, &view), EAGAIN);
     expect_batch(f, 1, 0, UPCALL_BATCH);
 
-    /* Likewise if the thread finds that it has none. */
+    /* The same if the thread finds that it has none. */
     send_to(f, 2, UPCALL_BATCH);
     assert_int_equal(upcall_table_recv(f->table, 1, &view), 0);
     set_handlers(f, 1);

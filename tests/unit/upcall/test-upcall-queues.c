@@ -378,7 +378,7 @@ without_a_thread_the_caller_waits(void **state)
 #define N_FLOWS 8               /* Of each port. */
 #define N_HANDLERS 4
 #define N_CHANGES 300           /* At least, in all. */
-#define N_UPCALLS 20000         /* Likewise. */
+#define N_UPCALLS 20000         /* The same. */
 #define FLOW_SHIFT 32
 
 struct queues {

@@ -293,7 +293,7 @@ truncated_message_is_counted_and_skipped(void **state)
     char *zeros = xzalloc(padding);
     struct unit_msg msg;
 
-    /* Sound but for its length: attributes that a newer kernel might send. */
+    /* Only its length is wrong: attributes that a newer kernel might send. */
     set_handlers(f, 1);
     unit_msg_upcall(&msg, 5, UNIT_PACKET_MIN);
     for (int i = 0; i < 3; i++) {

@@ -158,7 +158,7 @@ check_quiet_sender(struct fixture *f, uint32_t port_no)
     for (uint32_t i = 1; i <= 5; i++) {
         send_n(f, port_no, i, 1);
         assert_true(recv_batch(f, 0, order) > 0);
-        /* But for the rest of a turn. */
+        /* Except for the rest of a turn. */
         assert_true(memchr(order, i, (UPCALL_FQ_QUANTUM + 1) * sizeof *order));
         assert_int_equal(f->n_got[i], 1);
     }

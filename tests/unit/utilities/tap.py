@@ -28,7 +28,7 @@ def need(*modules):
 
 
 def need_programs(*programs):
-    """Likewise without these programs."""
+    """Skips all tests without these programs."""
     for program in programs:
         if not shutil.which(program):
             print("1..0 # SKIP no program %s" % program)

@@ -9,7 +9,7 @@ export LC_ALL=C
 daemon=vswitchd/ovs-vswitchd
 stock=ovs/src/vswitchd/ovs-vswitchd.c
 
-# Prints the options in files $@, but for those of Windows.
+# Prints the options in files $@, except those of Windows.
 options () {
     cat "$@" | sed -n 's/^.*{ *"\([a-z0-9-]*\)", *[a-z]*_argument.*$/\1/p' |
         grep -vxE 'pipe-handle|service|service-monitor' | sort -u

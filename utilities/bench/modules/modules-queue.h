@@ -10,7 +10,7 @@
  *                      functions; queue_poll() returns NULL if there is
  *                      nothing to take now
  *     queue_sleep, queue_is_asleep, and BENCH_SLEEP
- *                      likewise, if the queue has a consumer that can sleep
+ *                      the same, if the queue has a consumer that can sleep
  *
  * are defined.  All are consumed in the same way: by taking one node after
  * another, and idle() when there is none. */

@@ -36,7 +36,7 @@
  *      first_ns    time at which the first rule was added, CLOCK_REALTIME
  *      last_ns     time at which the last rule was added
  *      first_deleted_ns, last_deleted_ns
- *                  likewise for rules that were deleted
+ *                  the same for rules that were deleted
  *      reset       written: sets all that is counted, but in_card, to zero
  *
  * All can be read, and those of the driver written, in
