@@ -69,7 +69,7 @@ n_flows(struct unit_dpif *u)
     return stats.n_flows;
 }
 
-/* 'n_tc' as far as the datapath is asked for them. */
+/* The part of 'n_tc' that the datapath has to count among its flows. */
 static uint64_t
 counted(uint64_t n_tc)
 {
@@ -640,7 +640,7 @@ flows_stay_when_the_daemon_ends(void **state)
     assert_int_equal(add.error, 0);
     assert_int_equal(get(u, 1), ENOENT);
 
-    /* Who asks for it by a command has his way. */
+    /* A command still adds and deletes flows. */
     operate(u, &add, false);
     assert_int_equal(add.error, 0);
     assert_int_equal(get(u, 1), 0);

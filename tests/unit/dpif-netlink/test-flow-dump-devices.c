@@ -30,7 +30,7 @@ rules_in_devices_are_listed_and_shown_once(void **state)
     }
     unit_tc_set_in_hw(true);
 
-    /* The first time they are asked for by name. */
+    /* The first dump requests each rule by name. */
     assert_int_equal(dump_all(u, NULL, 50, &seen), 0);
     dump_check_seen(&seen, 0, DUMP_N_FLOWS);
     assert_int_equal(seen.n_hw, DUMP_N_FLOWS);

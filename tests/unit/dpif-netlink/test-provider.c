@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What the provider does with a request of Open vSwitch: what it asks of which
- * part, in which order, for a bridge, for a command, and for a bridge in the
- * shadow of another process (R6).  The parts, and the inner dpif, only note
- * what they are asked. */
+/* What the provider does with a request of Open vSwitch: which part it asks
+ * for what, in which order, for a bridge, for a command, and for a bridge in
+ * the shadow of another process (R6).  The parts, and the inner dpif, only
+ * note what they are asked. */
 
 #include <config.h>
 #include "dpif-netlink/dpif-netlink-kdp.h"
@@ -274,7 +274,7 @@ WRAP(uint32_t, upcall_dest_pid, const struct kdp_datapath *dp_,
     return port_no + 1000;
 }
 
-/* The ports of a dump, the last of which is followed by NULL. */
+/* The next ports of a dump.  NULL follows the last one. */
 static const char *const *next_dumped;
 
 WRAP(struct ports_dump *, ports_dump_start, struct kdp_datapath *dp_)

@@ -438,8 +438,8 @@ flows_are_revalidated_again_soon(void **state)
     assert_int_equal(n, 3);
 }
 
-/* The kernel takes its time: it is asked for nothing while the test has its
- * mutex. */
+/* The kernel takes its time: no request gets through to it while the test
+ * holds the mutex. */
 static void
 main_thread_does_not_wait_for_the_kernel(void **state)
 {

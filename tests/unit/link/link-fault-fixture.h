@@ -23,15 +23,15 @@
 /* What becomes of the messages that pass. */
 struct mangle {
     bool old_kernel;            /* Which knows no IFLA_TARGET_NETNSID. */
-    unsigned int interrupt;     /* So many answers are interrupted dumps... */
-    bool interrupt_early;       /* ...from the first message on... */
-    unsigned int n_dumps;       /* ...of which so many are over... */
-    int skip[4];                /* ...and that link is missing from each. */
-    int32_t interrupt_nsid;     /* Dumps of it all are. */
+    unsigned int interrupt;     /* That many answers are interrupted dumps. */
+    bool interrupt_early;       /* Each says so from its first message on. */
+    unsigned int n_dumps;       /* That many of them are over. */
+    int skip[4];                /* The link that is missing from each. */
+    int32_t interrupt_nsid;     /* All dumps of it are interrupted. */
     int garble_index;           /* Answers about that link make no sense. */
     bool garble_nsids;          /* Dumps of ids make no sense. */
     bool swallow_nsid;          /* Events about ids do not arrive. */
-    bool from_kernel;           /* Whoever sent it. */
+    bool from_kernel;           /* Every sender seems to be the kernel. */
     unsigned int truncate;      /* So many events are cut short. */
     bool strip_control;         /* Ancillary data is cut short. */
     bool tag_own;               /* Events of our own namespace are tagged with

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Invariants L2 and L6 with ten thousand links, of which 100 pairs a second
- * come and go: the tables are what the kernel says after two dumps, or as soon
- * as it is quiet, and a turn of the main loop takes a bounded number of
- * messages.
+/* Invariants L2 and L6 with ten thousand links, while 100 pairs of them come
+ * and go each second: the tables are what the kernel says after two dumps, or
+ * as soon as it is quiet, and a turn of the main loop takes a bounded number
+ * of messages.
  *
  * The kernel of these tests is scripted.  It keeps its links in 256 buckets by
  * interface index, new ones first, and writes the next part of a dump when the
@@ -504,7 +504,7 @@ under_churn_two_dumps_and_a_quiet_second_are_enough(void **state OVS_UNUSED)
 {
     link_listener_catch_up(listener);
     for (int i = 0; i < 2; i++) {
-        /* Events are lost, of which that many are waiting. */
+        /* The events of these changes wait when the kernel drops them. */
         for (int j = 0; j < 50; j++) {
             churn();
         }

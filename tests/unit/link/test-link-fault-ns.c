@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Invariant L3: what the link listener does when ids of namespaces come late,
- * are used again, or cannot be asked for. */
+/* Invariant L3: what the link listener does when ids of namespaces come late
+ * or are used again, or when it cannot request them. */
 
 #include <config.h>
 #include <errno.h>
@@ -230,8 +230,8 @@ a_namespace_that_is_gone_is_dropped_when_asked_for(void **state)
     assert_int_equal(stats_of(f).refused, 0);
 }
 
-/* Nobody knows which ids there are, so all stay until they are asked for
- * again. */
+/* The listener does not know which ids there are, so it keeps all of them
+ * until it requests them again. */
 static void
 a_malformed_answer_about_ids_drops_none(void **state)
 {
@@ -282,7 +282,8 @@ without_an_answer_our_id_is_asked_for_again(void **state)
     assert_int_equal(unit_n_failed(), 1);
     assert_int_equal(link_listener_self_nsid(f->listener), LINK_NSID_NONE);
 
-    /* Until it is asked for again, at the latest before all ids are. */
+    /* The listener requests its own id again, at the latest before it
+     * requests all ids. */
     mangle.tag_own = true;
     finish(f);
     assert_false(link_table_has_ns(f->table, SELF_NSID));

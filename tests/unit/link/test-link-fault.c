@@ -84,7 +84,8 @@ is_called(struct fixture *f, int32_t nsid, int ifindex, const char *name)
             ? name && !strcmp(link.name, name) : !name);
 }
 
-/* A namespace that somebody needs is asked for every few seconds then. */
+/* Every few seconds, the listener then requests the links of each namespace
+ * that somebody needs. */
 static void
 without_the_right_to_listen_others_are_asked_for(void **state)
 {
@@ -394,7 +395,8 @@ a_message_cut_short_is_a_loss(void **state)
     assert_true(stats_of(f).rtnl[LINK_REASON_LOSS] > 0);
     assert_equal(f, LINK_NSID_LOCAL, f->own);
 
-    /* So is one of which it cannot be said where it came from. */
+    /* So is a message if the listener cannot tell which namespace it came
+     * from. */
     finish(f);
     uint64_t resyncs = stats_of(f).resyncs;
     mangle.strip_control = true;

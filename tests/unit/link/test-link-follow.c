@@ -73,7 +73,7 @@ ns_of(struct fixture *f, int32_t nsid)
     return found;
 }
 
-/* The ids are asked for at once, not for each. */
+/* The listener requests all ids at once, not each by itself. */
 static void
 the_start_asks_for_no_links_of_others(void **state)
 {

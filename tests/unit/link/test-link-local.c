@@ -210,7 +210,8 @@ a_link_that_is_asked_for_is_entered(void **state)
     link_table_destroy(table);
 }
 
-/* Our own namespace is to be asked for again if another id was that of it. */
+/* The listener has to request the links of our own namespace again if another
+ * id turns out to be ours. */
 static void
 an_id_that_turns_out_to_be_our_own_is_dropped(void **state OVS_UNUSED)
 {
@@ -337,7 +338,7 @@ queueing_disciplines_are_followed_or_not(void **state)
     assert_false(link_qdiscs_are_known(f->options.qdiscs));
     assert_int_equal(link_qdiscs_count(f->options.qdiscs), 0);
 
-    /* All are asked for when they are followed again. */
+    /* The listener requests all of them when it follows them again. */
     link_listener_follow_qdiscs(f->listener, true);
     assert_false(link_listener_is_current(f->listener));
     unit_wait_until(becomes_current(f));

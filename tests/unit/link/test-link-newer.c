@@ -16,7 +16,7 @@
 
 #define NSID 4000
 
-/* An event of 'type' with 'n' bytes of content, each of which is 'byte'. */
+/* An event of 'type' whose content is 'n' bytes with the value 'byte'. */
 static const struct nlmsghdr *
 event(uint16_t type, char byte, size_t n)
 {

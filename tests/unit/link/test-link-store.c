@@ -65,8 +65,8 @@ longest_chain(const struct hmap *hmap, size_t *bucket)
     return longest;
 }
 
-/* Who chooses the names and interface indexes of links does not choose the
- * chains that they make. */
+/* A user who chooses the names and interface indexes of links does not choose
+ * the chains that they make. */
 static void
 chains_of_one_table_are_none_in_another(void **state OVS_UNUSED)
 {

@@ -256,7 +256,7 @@ what_a_previous_run_bound_is_unbound(void **state OVS_UNUSED)
     assert_int_equal(block_of(B), A);
 }
 
-/* True if the features of 'netdev' are asked for when they are wanted. */
+/* True if reading the features of 'netdev' makes a request to the kernel. */
 static bool
 features_are_asked_for(struct netdev *netdev)
 {

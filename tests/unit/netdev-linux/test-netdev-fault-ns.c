@@ -140,8 +140,8 @@ is_present_as(const struct netdev *netdev, int ifindex)
     return present_index(netdev) == ifindex;
 }
 
-/* Invariant L5: a namespace is asked for its links when the device of a port
- * moves there, and not before.  The datapath learns of the move some time
+/* Invariant L5: the daemon asks a namespace for its links when the device of a
+ * port moves there, and not before.  The datapath learns of the move some time
  * after the device has left. */
 static void
 a_namespace_is_asked_for_when_a_port_moves_there(void **state OVS_UNUSED)

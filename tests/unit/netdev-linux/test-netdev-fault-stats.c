@@ -75,7 +75,8 @@ statistics_do_without_the_list_of_devices(void **state)
     netdev_close(b);
 }
 
-/* What the list has in sums only is asked for, and again if that failed. */
+/* The daemon requests the statistics that the list has in sums only.  It
+ * requests them again after a failure. */
 static void
 rare_statistics_that_cannot_be_had_are_asked_for_again(void **state)
 {
@@ -100,7 +101,7 @@ rare_statistics_that_cannot_be_had_are_asked_for_again(void **state)
 }
 
 /* Reads "b", whose rare statistics are needed, in another turn, 'n' turns
- * later.  Returns how often the kernel is asked for them. */
+ * later.  Returns how often the daemon asks the kernel for them. */
 static unsigned int
 n_asked_after(struct netdev *a, struct netdev *b, unsigned int n)
 {

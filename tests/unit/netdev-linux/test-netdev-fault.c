@@ -41,8 +41,8 @@ a_listener_that_cannot_be_opened_leaves_nothing(void **state OVS_UNUSED)
         { UNIT_CALL_SOCKET, 3 },
         { UNIT_CALL_BIND, 1 }, { UNIT_CALL_BIND, 2 }, { UNIT_CALL_BIND, 3 },
 
-        /* Two in a row fail, the seventh of which is to listen to other
-         * namespaces: that is not vital. */
+        /* Two calls in a row fail.  The seventh call is to listen to other
+         * namespaces, which is not vital. */
         { UNIT_CALL_MNL_SETSOCKOPT, 1 }, { UNIT_CALL_MNL_SETSOCKOPT, 2 },
         { UNIT_CALL_MNL_SETSOCKOPT, 3 }, { UNIT_CALL_MNL_SETSOCKOPT, 4 },
         { UNIT_CALL_MNL_SETSOCKOPT, 5 }, { UNIT_CALL_MNL_SETSOCKOPT, 6 },
@@ -54,7 +54,7 @@ a_listener_that_cannot_be_opened_leaves_nothing(void **state OVS_UNUSED)
 
     for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
         /* Without the privilege to exceed the system's limit on the size of
-         * the buffer, that is asked for twice. */
+         * the buffer, the listener requests that size twice. */
         unit_plan_failures(tests[i].which, tests[i].nth, 2, EMFILE);
         assert_int_equal(kdp_links_init(), EMFILE);
         assert_true(unit_n_failed() > 0);
@@ -212,7 +212,7 @@ driver_information_that_cannot_be_had_is_asked_for_again(void **state)
     smap_destroy(&smap);
 }
 
-/* Of which the events wait, and nobody took them. */
+/* The events of the device are waiting, and nobody has taken them. */
 static void
 a_device_that_has_gone_is_not_asked_about(void **state)
 {
@@ -244,7 +244,8 @@ links_are_current(void)
     return kdp_links_catch_up();
 }
 
-/* What happened to the device was lost, and the links cannot be asked for. */
+/* The events of the device were lost, and the daemon cannot request the
+ * links. */
 static void
 a_device_is_not_taken_for_one_of_its_name_that_died(void **state)
 {

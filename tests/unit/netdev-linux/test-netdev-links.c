@@ -417,7 +417,7 @@ an_internal_device_may_come_later(void **state OVS_UNUSED)
     uint64_t before[KDP_N_RTNL_CALLS], after[KDP_N_RTNL_CALLS];
     struct netdev *netdev;
 
-    /* While it is absent, nothing is asked for. */
+    /* While it is absent, the daemon requests nothing. */
     OK(netdev_open("later", "internal", &netdev));
     kdp_rtnl_get_counts(before);
     assert_true(netdev_get_ifindex(netdev) < 0);
@@ -657,7 +657,7 @@ links_stay_while_subscribers_are_told(void **state OVS_UNUSED)
     sub = link_table_subscribe(table, LINK_NSID_LOCAL, LINK_CHANGE_ADDRS,
                                meddle, &n);
 
-    /* The addresses of all links are asked for. */
+    /* The listener requests the addresses of all links. */
     link_table_set_pending(table, LINK_NSID_LOCAL);
     assert_true(kdp_links_catch_up());
     assert_true(n > 1);

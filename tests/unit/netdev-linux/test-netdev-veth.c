@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* What ethtool says of veth devices: it is the same of all, so it is asked for
- * once (L1). */
+/* What ethtool says of veth devices: the answer is the same for all of them,
+ * so the daemon asks once (L1). */
 
 #include <config.h>
 

@@ -58,7 +58,7 @@ __wrap_nl_kernel_recv(const struct mnl_socket *sock OVS_UNUSED,
 {
     struct datagram *d;
 
-    /* Who asks for more than there is would block for ever. */
+    /* A caller that asks for more than there is would block for ever. */
     assert_true(next_datagram < n_script);
     d = &script[next_datagram++];
     if (d->error) {

@@ -89,7 +89,7 @@ attribute_is_checked_against_its_policy(void **state OVS_UNUSED)
     }
 }
 
-/* Parses 'len' bytes of the attributes at 'payload', of which ATTR_U32 is
+/* Parses 'len' bytes of the attributes at 'payload'.  ATTR_U32 is
  * required. */
 static int
 parse_required(const void *payload, size_t len, const struct nlattr *attrs[])

@@ -31,7 +31,7 @@ struct model {
     unsigned int n_failed[2];   /* Deletions that failed in a row. */
 };
 
-/* What is known before a report is asked for. */
+/* What is known before a thread requests a report. */
 struct bounds {
     uint64_t sent, reported;
 };

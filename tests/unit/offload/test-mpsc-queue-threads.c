@@ -16,7 +16,7 @@
 #include "harness/unit.h"
 #include "util.h"
 
-/* Several producers, each of which pushes objects that the consumer frees. */
+/* Several producers.  Each one pushes objects that the consumer frees. */
 
 #define N_PRODUCERS 4
 #define N_ITEMS 50000

@@ -58,8 +58,8 @@ uninit(struct unit_offload *unit)
     unit_offload_uninit(unit);
 }
 
-/* Offers 'n' flows from 'first' on, all of which are there when the thread
- * begins.  Returns how many batches it makes of them. */
+/* Offers 'n' flows from 'first' on.  All of them are there when the thread
+ * begins.  Returns how many batches the thread makes of them. */
 static uint64_t
 offer(struct unit_offload *unit, uint32_t first, uint32_t n)
 {

@@ -538,7 +538,7 @@ failures_of_the_kernel_are_reported(void **state OVS_UNUSED)
     assert_int_equal(unit_where(&unit, 1), 0);
     assert_int_equal(unit_counter(&unit, OFFLOAD_LOST), 1);
 
-    /* Who put it can find it, put it again and delete it. */
+    /* The user who put the flow can find it, put it again and delete it. */
     assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_REJECTED);
     assert_int_equal(unit_get(&unit, 1, &n, NULL), 0);
     assert_int_equal(n, 6);

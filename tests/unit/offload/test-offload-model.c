@@ -455,8 +455,8 @@ add_orphans(void)
 /* Somebody else deletes the rule of a flow, if it has one, after a user has
  * learnt what it counted, and before another packet comes.  A thread that is
  * at the flow may delete the copy in the kernel then, and does not know
- * better.  Whoever reads the flow after that finds out, and then it has a
- * place again. */
+ * better.  The next thread that reads the flow finds out, and then the flow
+ * has a place again. */
 static void
 remove_rule(struct model *model)
 {

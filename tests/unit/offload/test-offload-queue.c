@@ -57,8 +57,8 @@ full_queue_leaves_flows_in_the_kernel(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
-/* Those of one port that are independent of each other: a device that is slow
- * is asked for several of them at a time. */
+/* Flows of one port that are independent of each other: the engine asks a slow
+ * device for several of them at a time. */
 static void
 flows_of_a_port_use_several_threads(void **state OVS_UNUSED)
 {

@@ -68,8 +68,8 @@ fail_next(struct unit_offload *unit, unsigned int n)
 /* So many that a deletion does not succeed during a test. */
 #define FOR_EVER 100000
 
-/* Creates an engine with flows 1 to 'n' of as many ports, all of which are in
- * tc. */
+/* Creates an engine with flows 1 to 'n' of as many ports.  All of these flows
+ * are in tc. */
 static void
 init(struct unit_offload *unit, unsigned int n_threads, uint32_t n)
 {
@@ -213,8 +213,8 @@ packets_of_a_rule_that_stays_are_counted(void **state OVS_UNUSED)
     assert_int_equal(n, 3);
     assert_true(in_tc);
 
-    /* Whoever deletes it again is told at once what is known.  (It was read.)
-     * That makes no further try. */
+    /* A user who deletes it again is told at once what is known.  (It was
+     * read.)  That makes no further try. */
     assert_int_equal(unit_del(&unit, 1, &n), 0);
     assert_int_equal(n, 3);
     assert_int_equal(unit_packets(&unit, 1, 4), TC);
@@ -448,7 +448,7 @@ rules_go_whatever_happens_meanwhile(void **state OVS_UNUSED)
         assert_int_equal(offload_fake_count(unit.fake, false),
                          way == DISABLE ? N : 0);
 
-        /* Others that are asked for later do not wait for them. */
+        /* Requests that come later do not wait for them. */
         offload_barrier(unit.offload);
         if (way == FEWER_THREADS) {
             for (uint32_t i = 1; i <= N; i++) {

@@ -19,7 +19,7 @@
 static const ovs_u128 ufid = { .u32 = { 0x11223344, 0x55667788, 0x99aabbcc,
                                         0xddeeff00 } };
 
-/* Two threads, the first of which has inserted three times as much. */
+/* Two threads.  The first has inserted three times as much as the second. */
 static struct offload_engine_info
 make_info(void)
 {

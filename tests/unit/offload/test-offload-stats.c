@@ -94,7 +94,7 @@ start_lax(struct unit_offload *unit, struct offload_dump *dump)
                                         dump), 0);
 }
 
-/* Who asked at 'when' learns of the rule of 'ufid'. */
+/* A thread that asked at 'when' learns of the rule of 'ufid'. */
 static void
 tc_tells(struct unit_offload *unit, const ovs_u128 *ufid,
          const struct offload_stats *stats, enum offload_hw hw,
@@ -468,7 +468,8 @@ reader_keeps_its_interval(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
-/* Who ends the thread does not wait for a round of very many rules. */
+/* A caller that ends the thread does not wait for a round of very many
+ * rules. */
 static void
 round_ends_early_when_it_is_to(void **state OVS_UNUSED)
 {
@@ -501,8 +502,8 @@ round_ends_early_when_it_is_to(void **state OVS_UNUSED)
     unit_clock_run();
 }
 
-/* How many rules a round reads that has nothing to do with those of which
- * something was learnt in the last second. */
+/* How many rules a round reads.  The round does not read rules about which
+ * the engine learnt something in the last second. */
 static uint64_t
 n_read_by_round(struct unit_offload *unit)
 {
@@ -546,7 +547,7 @@ rule_is_read_once_in_an_interval(void **state OVS_UNUSED)
     unit_clock_advance(500);
     assert_int_equal(n_read_by_round(&unit), 10);
 
-    /* Who wants to know it exactly is told. */
+    /* A caller that wants to know it exactly is told. */
     unit_packets(&unit, 11, 2);
     offload_read_rules(unit.offload);
     unit_get(&unit, 11, &n, NULL);

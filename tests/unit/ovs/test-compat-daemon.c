@@ -56,7 +56,8 @@ memory_that_could_not_be_locked_is_not(void **state OVS_UNUSED)
     assert_false(ovs_compat_memory_locked());
 }
 
-/* Whoever asks whether all memory is locked means pages never used. */
+/* A caller that asks whether all memory is locked also means pages that were
+ * never used. */
 static void
 pages_are_locked_when_they_are_used(void **state OVS_UNUSED)
 {

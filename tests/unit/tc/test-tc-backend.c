@@ -405,7 +405,7 @@ rule_of_somebody_else_is_in_the_way(void **state)
     assert_int_equal(DEL(1).error, 0);
 }
 
-/* What the kernel says about a refusal is asked for once in a batch. */
+/* The backend asks once in a batch what the kernel says about a refusal. */
 static void
 refusal_is_explained(void **state)
 {
@@ -483,7 +483,7 @@ driver_says_why_cards_skip_rules(void **state)
     assert_string_equal(put_of_kind(*state, 3, 77), "card: no MPLS");
     assert_int_equal(unit_tc_skip("card: full"), 1);
 
-    /* Another kind, and one of which nothing is known. */
+    /* The backend asks about another kind, but not about an unknown one. */
     assert_string_equal(put_of_kind(*state, 4, 78), "card: full");
     assert_int_equal(unit_tc_skip("card: full"), 2);
     assert_null(put_of_kind(*state, 5, 0));

@@ -85,7 +85,7 @@ __wrap_nl_conn_ext_error(const struct nl_conn *conn OVS_UNUSED)
     return said;
 }
 
-/* Asks about a rule whose handle is 77, of which the kernel says 'text' this
+/* Asks about a rule whose handle is 77.  The kernel says 'text' about it this
  * time. */
 static int
 explain(int error, const char *text, const char **why)

@@ -201,7 +201,7 @@ rules_of_the_stock_daemon_go_where_a_port_was(void **state OVS_UNUSED)
     /* A port that stays, as those of tunnels do, has no engine now. */
     assert_int_equal(look(LAST), 3);
 
-    /* Whoever has the device from then on may have such cookies. */
+    /* A new user of the device may have such cookies from then on. */
     places_add_rule_of(&stock_ufid, VM, 1);
     assert_int_equal(look(SPARE), 4);
 }

@@ -3,8 +3,8 @@
 #ifndef UNIT_UPCALL_FAIR_FIXTURE_H
 #define UNIT_UPCALL_FAIR_FIXTURE_H 1
 
-/* Whose turn it is: a table whose handlers are played by one thread, with
- * ports of which some have a standing backlog. */
+/* Whose turn it is: one thread plays all handlers of a table.  Some ports of
+ * the table have a standing backlog. */
 
 #include <stdbool.h>
 #include <stddef.h>

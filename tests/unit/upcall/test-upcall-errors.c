@@ -198,9 +198,9 @@ sleeper_wakes_up_for_the_next_try(void **state)
     struct upcall_view view;
     long long int begin;
 
-    /* By the real clock.  The first eight tries take 63 ms, which a handler
-     * that does not pause does not need, and all of which it would sleep for
-     * ever if nothing woke it. */
+    /* This test runs by the real clock.  The first eight tries take 63 ms.  A
+     * handler that does not pause needs less time.  A handler that nothing
+     * wakes sleeps for ever. */
     unit_clock_run();
     begin = unit_now();
     unit_send_upcall(f->sender, f->pid, 1);

@@ -173,7 +173,7 @@ teardown(void **state)
     return 0;
 }
 
-/* Adds 'n' ports, on each of which 'n_upcalls' wait. */
+/* Adds 'n' ports.  On each of them, 'n_upcalls' wait. */
 static void
 add_ports(struct fixture *f, uint32_t n, unsigned int n_upcalls)
 {

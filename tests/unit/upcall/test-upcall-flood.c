@@ -93,7 +93,7 @@ flooded_ports_get_equal_shares(void **state)
     struct fixture *f = *state;
     uint64_t n[N_PORTS] = { 0 };
 
-    /* Two handlers, of which one works twice as often. */
+    /* Two handlers.  One of them works twice as often. */
     set_handlers(f, 2);
     for (uint32_t port = 0; port < N_PORTS; port++) {
         add_port(f, port);

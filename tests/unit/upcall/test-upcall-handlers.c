@@ -101,8 +101,8 @@ no_upcall_is_lost_when_handlers_change(void **state)
         pids[port] = add_port(f, port)->pid;
     }
     for (size_t i = 0; i < ARRAY_SIZE(n_handlers); i++) {
-        /* Some from before the change, of which some ports are in the hands
-         * of an old handler, some after. */
+        /* Some upcalls come before the change, some after it.  During the
+         * change, old handlers hold some of the ports. */
         for (int when = 0; when < 2; when++) {
             for (uint32_t port = 0; port < N_PORTS; port++) {
                 for (int j = 0; j < 30; j++) {

@@ -457,7 +457,7 @@ signal_interrupts(void **state)
     assert_int_equal(setitimer(ITIMER_REAL, &off, NULL), 0);
     signal(SIGALRM, SIG_DFL);
 
-    /* Whoever polls again after that, as poll_block() does, sleeps as a
+    /* A thread that polls again after that, as poll_block() does, sleeps as a
      * handler: the wake-up is counted, and the event is the handler's. */
     unit_send_upcall(f->sender, f->channel->pid, 1);
     assert_int_equal(__wrap_poll(&pfd, 1, UNIT_PATIENCE), 1);

@@ -43,7 +43,7 @@ __wrap_upcall_grace_wait(void)
 {
     int error;
 
-    /* Whoever reads holds the lock for reading. */
+    /* A thread that reads holds the lock for reading. */
     ovs_rwlock_wrlock(&grace);
     ovs_rwlock_unlock(&grace);
     atomic_count_inc(&n_graces);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* U3: a port that was quiet goes first, among ports of which some have a
- * standing backlog, and upcalls of no port (U8) before that. */
+/* U3: a port that was quiet goes first while some of the other ports have a
+ * standing backlog.  Upcalls of no port (U8) go before that port. */
 
 #include <config.h>
 #include "upcall/upcall-table.h"
@@ -54,7 +54,8 @@ quiet_port_that_spreads_its_upcalls_never_waits(void **state)
     struct fixture *f = *state;
     enum { N_NOISY = 10, QUIET = N_NOISY };
 
-    /* One in each batch, of which a round of the noisy ports takes ten. */
+    /* The quiet port has one upcall in each batch.  A round of the noisy
+     * ports takes ten batches. */
     prepare(f, 1, N_NOISY + 1);
     warm_up(f, N_NOISY);
     for (unsigned int i = 0; i < 200; i++) {

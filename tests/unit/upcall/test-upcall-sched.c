@@ -333,7 +333,7 @@ retired_run_queue_gives_back_what_it_has_and_takes_no_more(void **state)
     assert_null(upcall_sched_pop(f->sched, TOKEN(0), NULL));
     assert_int_equal(upcall_sched_n_queued(f->sched), 0);
 
-    /* Whoever wants to put one in keeps it. */
+    /* A handler that wants to put a channel in keeps it. */
     assert_true(upcall_channel_take(f->channels[0], TOKEN(0)));
     assert_false(upcall_sched_push(f->sched, f->channels[0], TOKEN(0)));
     atomic_read(&f->channels[0]->owner, &owner);

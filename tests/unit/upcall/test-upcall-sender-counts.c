@@ -374,7 +374,7 @@ reset_starts_from_zero(void **state)
     check(f, 1, 7, 0, 0);
     assert_int_equal(show(f).total.received, 17);
 
-    /* Who comes later has all that it sent. */
+    /* The counts of a sender that comes later include all that it sent. */
     for (uint32_t i = 0; i < 4 * UPCALL_SENDER_PLACES; i++) {
         put(f, 1000 + i, 11);
         get_all(f);

@@ -244,7 +244,7 @@ busy_handler_keeps_its_port_and_no_other(void **state)
     unit_wait_until(unit_handler_is_in_epoll_wait(&f->handlers, other));
     assert_int_equal(atomic_count_get(&f->n_processed), 2);
 
-    /* Whoever is free does that when it releases the channel. */
+    /* A free handler does that when the busy one releases the channel. */
     latch_set(&f->go[0]);
     wait_processed(f, 4);
     unit_handlers_stop(&f->handlers);

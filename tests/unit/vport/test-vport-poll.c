@@ -83,7 +83,7 @@ pollers_are_told_of_every_change(void **state)
     assert_int_equal(unit_by_name(table, "b"), ENODEV);
     TOLD(late, "a", "b", "c");
 
-    /* Whoever asks first, the others are told. */
+    /* All pollers are told, whichever of them asks first. */
     unit_del(3);
     vport_table_expire(table);
     assert_int_equal(unit_by_name(table, "c"), ENODEV);
