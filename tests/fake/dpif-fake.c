@@ -199,7 +199,7 @@ struct inner_dump {
     struct dpif_flow_dump up;
     size_t slot;                /* Under the mutex of the dpif. */
     size_t n;                   /* Flows so far. */
-    bool empty;                 /* No flows are asked for. */
+    bool empty;                 /* The caller wants no flows. */
 };
 
 struct inner_thread {

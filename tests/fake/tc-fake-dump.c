@@ -59,7 +59,7 @@ unit_tc_n_dumps(void)
     return n;
 }
 
-/* What a dump has to show, of which a struct nl_dump has the address in place
+/* What a dump has to show.  A struct nl_dump has the address of this in place
  * of its socket. */
 struct dumped {
     struct ofpbuf *msgs;

@@ -242,7 +242,7 @@ __wrap_nl_kernel_recv(const struct mnl_socket *sock, void *buf, size_t size)
         return __real_nl_kernel_recv(sock, buf, size);
     }
 
-    /* Who asks for more than there is would block for ever. */
+    /* A caller that asks for more than there is would block for ever. */
     unit_check(next_answer < n_answers);
     answer = &answers[next_answer++];
     unit_check(answer->len <= size);

@@ -225,8 +225,9 @@ static inline long ks_ask_netlink(int pidfd, int fd,
 	return value;
 }
 
-/* Adds what 'cb' returns for each netlink socket of process 'pid', of which it
- * gets a descriptor and the address.  Returns -1 if they cannot be read.
+/* Adds what 'cb' returns for each netlink socket of process 'pid'.  'cb' gets
+ * a descriptor of the socket and its address.  Returns -1 if the sockets
+ * cannot be read.
  *
  * The sockets themselves are asked.  /proc/net/netlink is read in pieces, and
  * each piece goes on by the number of lines before it: a socket that somebody

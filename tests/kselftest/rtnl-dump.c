@@ -11,7 +11,7 @@
 #define INDEX 1000
 #define NSID 4000
 
-/* Enough for some tens of parts, of which the kernel makes few in advance. */
+/* Enough for some tens of parts.  The kernel makes few parts in advance. */
 #define N_LINKS 200
 
 /* Bytes of a part. */
@@ -64,8 +64,8 @@ static int dump_all(struct ks_ns *ns, uint32_t mask, int nsid,
 	return ks_transact(ns, nlh, see, seen);
 }
 
-/* The counters of IPv6, of which there are many for each CPU, are left out.
- * Those of the link are not. */
+/* The kernel has many counters of IPv6 for each CPU.  On request it leaves
+ * them out, but not the counters of the link. */
 static void expect_stats(struct __test_metadata *_metadata, struct ks_ns *ns,
 			 int nsid, int n)
 {

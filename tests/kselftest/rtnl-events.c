@@ -166,8 +166,8 @@ static int change(struct ks_ns *ns, uint32_t n)
 	return ks_link_set_u32(ns, INDEX, IFLA_MTU, 100 + n);
 }
 
-/* Fills the socket until an event was dropped.  Returns the number of changes,
- * the last of which was lost, or 0. */
+/* Fills the socket until the kernel drops an event.  Returns the number of
+ * changes, or 0 on failure.  The event of the last change was lost. */
 static uint32_t overrun(struct ks_ns *ns, int rx)
 {
 	int size = RCVBUF;

@@ -43,7 +43,7 @@ Memory = collections.namedtuple("Memory", "resident in_use free")
 
 def memory_kb(switch):
     """What the daemon has: resident, allocated, and free in its heaps.  With
-    sanitizers it has heaps of another kind, of which it does not tell."""
+    sanitizers it has heaps of another kind, which it does not report."""
     resident = kernel.resident_kb(switch.pid)
     if switch.sanitized:
         return Memory(resident, 0, 0)

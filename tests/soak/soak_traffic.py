@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Traffic: numbered frames between namespaces, of which each one that does not
-arrive where it should is known, and pings."""
+"""Traffic: numbered frames between namespaces, and pings.  The test knows each
+frame that does not arrive where it should."""
 
 import collections
 import re

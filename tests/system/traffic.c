@@ -3,7 +3,7 @@
 /* Sends and receives numbered Ethernet frames.
  *
  * Tests need to know exactly which packets arrived and in what order, which
- * ping does not tell, and packets of which each one misses the flows of the
+ * ping does not tell.  They also need packets that each miss the flows of the
  * datapath, so that each one is an upcall.  A frame carries the number of its
  * stream, its number in the stream, and whether it is the last one; its source
  * address is made from both numbers (or, with --same, from the stream's

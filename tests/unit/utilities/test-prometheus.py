@@ -28,8 +28,8 @@ def read(name):
 
 
 def samples():
-    """All samples that there can be: of a daemon of which everything is
-    known."""
+    """All samples that there can be: everything is known about the
+    daemon."""
     families = metrics.Families()
     shown = fake_daemon.answers()
     shown["upcall/show"][0]["ports"][0]["shed"] = 1

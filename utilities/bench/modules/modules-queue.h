@@ -119,7 +119,7 @@ bench_flood(void *producer_)
 
     bind_to_cpu(producer->i + 1);
 
-    /* Who pushes an object has usually just filled it in. */
+    /* A thread that pushes an object has usually just filled it in. */
     for (unsigned int i = 0; i < producer->n; i++) {
         producer->elements[i].value = producer->i * producer->n + i;
     }
