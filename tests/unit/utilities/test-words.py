@@ -29,7 +29,7 @@ PATTERNS = {
     r"(^|[.:] +)Of (the|a|an|each|all) [a-z]": "the subject first",
 }
 
-# The same for comments, whose folders are below.
+# The same for comments, in the folders below.
 COMMENT_PATTERNS = {
     **{pattern: instead for pattern, instead in PATTERNS.items()
        if "Of (" not in pattern},
@@ -39,10 +39,7 @@ COMMENT_PATTERNS = {
     r"(^|[.:] +)Has [a-z' ]+ (asked|called|told|revalidated)\b":
         "makes ... do, calls, asks",
 }
-FOLDERS = ("lib/dpif-netlink", "lib/link", "lib/netdev-linux", "lib/nl",
-           "lib/offload", "lib/ovs", "lib/stats", "lib/tc", "lib/unixctl",
-           "lib/upcall", "lib/vport", "tests/harness", "utilities/bench",
-           "utilities/ovs_kdp", "vswitchd")
+FOLDERS = ("lib", "tests", "utilities", "vswitchd")
 
 
 def pages():
@@ -53,9 +50,12 @@ def pages():
 
 
 def sources():
+    """All but this file, which quotes the words."""
     return [name for folder in FOLDERS for extension in ("[ch]", "py")
             for name in glob.glob(os.path.join(tap.SRCDIR, folder,
-                                               f"*.{extension}"))]
+                                               f"**/*.{extension}"),
+                                  recursive=True)
+            if os.path.basename(name) != "test-words.py"]
 
 
 def comments_in(text):
@@ -93,7 +93,7 @@ class WordsTest(unittest.TestCase):
                                  os.path.relpath(name, tap.SRCDIR))
 
     def test_comments_do_without_these_words(self):
-        self.assertGreater(len(sources()), 200)
+        self.assertGreater(len(sources()), 600)
         for name in sorted(sources()):
             with open(name) as f:
                 self.assertEqual(found(comments_in(f.read()),
