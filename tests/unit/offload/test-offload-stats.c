@@ -436,7 +436,7 @@ static void
 reader_keeps_its_interval(void **state OVS_UNUSED)
 {
     struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
-    const long long int start = 1000000;
+    const long long int start = 10000;
     struct unit_offload unit;
     long long int until;
     uint32_t n = 0;
