@@ -151,7 +151,6 @@ main_thread_waits_for_a_job_once(void **state OVS_UNUSED)
 {
     struct held held[2];
 
-    main_thread = pthread_self();
     for (int i = 0; i < 2; i++) {
         held[i] = (struct held) {
             .job = { .work = held_work, .done = held_done },
@@ -192,7 +191,6 @@ setup_worker(void **state)
 {
     struct netdev *netdev;
 
-    main_thread = pthread_self();
     OK(unit_link_add(own, "ifb", C, "c"));
     OK(unit_link_set_up(own, C, true));
     netdev_run();
@@ -426,6 +424,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_change_during_the_first_question_is_asked_about_once_more),
     };
 
+    main_thread = pthread_self();
     netdev_fixture_init(argv[0]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
