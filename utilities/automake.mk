@@ -147,21 +147,21 @@ bench-upcall: all ovs-build-stock utilities/bench/upcall-traffic \
 	$(srcdir)/utilities/bench-upcall --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 
-# How the daemon depends on the kernel's RTNL lock.
+# Measures acquisitions of the RTNL lock, next to the stock daemon, in a guest.
 bench-rtnl: all ovs-build-stock
 	$(srcdir)/utilities/bench-rtnl --builddir '$(abs_builddir)' $(BENCHFLAGS)
 
-# What it costs that flows go to tc.
+# Measures flows that go to tc, next to the stock daemon, in a guest.
 bench-offload: all ovs-build-stock utilities/bench/upcall-traffic
 	$(srcdir)/utilities/bench-offload --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 
-# What a restart costs.
+# Measures restarts, next to the stock daemon, in a guest.
 bench-restart: all ovs-build-stock tests/system/traffic
 	$(srcdir)/utilities/bench-restart --builddir '$(abs_builddir)' \
 	    $(BENCHFLAGS)
 
-# What it takes to find and to ask for links, natively except --dump.
+# Measures lookups in the link table natively, and dumps of links in a guest.
 bench-link: all $(link_bench)
 	$(srcdir)/utilities/bench-link --builddir '$(abs_builddir)' $(BENCHFLAGS)
 

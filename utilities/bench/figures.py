@@ -35,8 +35,8 @@ def row_of(results, name, of, **wanted):
 
 
 def daemon_figures(results, daemon, configuration):
-    """Returns the figures of 'daemon', whose upcalls are those of
-    'configuration'."""
+    """Returns the figures of 'daemon'.  'configuration' is its name in results
+    of bench-upcall."""
     def offload(test, mode, delay_us):
         return row_of(results, "offload", None, test=test, mode=mode,
                       delay_us=delay_us, daemon=daemon, threads=None)
