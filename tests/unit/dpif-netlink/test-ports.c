@@ -67,6 +67,7 @@ static struct {
 
     /* The request for a new port. */
     struct ovs_vport requested;
+    size_t n_pids;
     char options[64];
     size_t options_len;
 } kernel;
@@ -92,6 +93,7 @@ __wrap_ovs_vport_new(struct ovs_genl *genl OVS_UNUSED, struct ovs_vport *vport,
     assert_true(len <= sizeof kernel.options);
     kernel.requested = *vport;
     kernel.options_len = len;
+    kernel.n_pids = n_pids;
     if (len) {
         memcpy(kernel.options, options, len);
     }
@@ -788,6 +790,29 @@ a_port_that_the_kernel_refuses_leaves_no_socket(void **state)
     assert_works_now(*state);
 }
 
+/* The number of sockets was not the reason. */
+static void
+a_port_that_is_refused_with_any_number_of_sockets_reduces_none(void **state)
+{
+    struct fixture *f = *state;
+
+    ovs_mutex_lock(&f->dp.mutex);
+    upcall_queues_set(&f->dp, 2);
+    ovs_mutex_unlock(&f->dp.mutex);
+    kernel.new_error = EINVAL;
+    assert_int_equal(add(f), EINVAL);
+    assert_int_equal(kernel.n_new, 2);
+    assert_int_equal(kernel.n_pids, 1);
+    assert_nothing(f);
+
+    kernel.new_error = 0;
+    assert_int_equal(add(f), 0);
+    assert_int_equal(kernel.n_pids, 2);
+    assert_int_equal(upcall_table_n_channels(f->dp.upcalls), 4);
+    assert_int_equal(del(f), 0);
+    assert_nothing(f);
+}
+
 static void
 a_port_that_no_handler_gets_is_taken_back(void **state)
 {
@@ -1133,6 +1158,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(upcalls_of_a_new_port_wait_for_the_bridge),
         TEST(a_port_that_cannot_be_told_to_share_is_not_added),
         TEST(a_port_that_the_kernel_refuses_leaves_no_socket),
+        TEST(a_port_that_is_refused_with_any_number_of_sockets_reduces_none),
         TEST(a_port_that_no_handler_gets_is_taken_back),
         TEST(the_device_of_a_tunnel_goes_if_its_port_is_refused),
         TEST(a_port_of_an_unknown_type_is_not_added),
