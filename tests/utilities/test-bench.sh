@@ -867,6 +867,32 @@ test_link_dumps () {
         and (.kernel | test("^[0-9]"))' "$out/dump.json" > /dev/null
 }
 
+# A benchmark that is ended ends its guest, and has no results.
+test_ended () {
+    cat > "$out/guest" << 'EOF'
+#!/bin/bash
+trap 'touch "${0%/*}/guest-ended"; exit 143' TERM
+touch "${0%/*}/guest-began"
+while :; do sleep 0.1; done
+EOF
+    chmod +x "$out/guest"
+    run timeout 60 python3 -B -c '
+import sys, threading, os, time
+sys.path.insert(0, sys.argv[1])
+import bench_host
+bench_host.GUEST = sys.argv[2] + "/guest"
+
+def end():
+    while not os.path.exists(sys.argv[2] + "/guest-began"):
+        time.sleep(.01)
+    os.kill(os.getpid(), 15)
+
+threading.Thread(target=end).start()
+results = bench_host.run_guest("bench", "script", {}, sys.argv[2], [])
+sys.exit(7 if results is None else 1)' "$tools" "$out"
+    [ "$status" -eq 7 ] && [ -e "$out/guest-ended" ] && said "status 143"
+}
+
 tests='help wrong_arguments result_files traffic_arguments old_results published quick_run
        every_frame_missed every_frame_accounted_for all_members
        idle_port_is_spared floods_are_too_much chassis where_handlers_sleep
@@ -874,7 +900,7 @@ tests='help wrong_arguments result_files traffic_arguments old_results published
        restart_arguments restart_report restart rtnl_arguments rtnl rtnl_conditions
        rtnl_not_finished offload_arguments offload offload_delays
        offload_expire offload_masks offload_chains
-       offload_targets offload_ours offload_dead_daemon link_arguments
+       offload_targets offload_ours offload_dead_daemon link_arguments ended
        link_lookups link_dumps other_pages'
 
 shift

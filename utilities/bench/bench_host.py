@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -80,11 +81,14 @@ def run_guest(program, script, parameters, logs, options):
     os.makedirs(logs, exist_ok=True)
     if os.path.exists(measured):
         os.unlink(measured)
-    status = subprocess.run(
+    guest = subprocess.Popen(
         [GUEST, *options, "--logs", logs,
          "--env", f"BENCH_PARAMETERS={json.dumps(parameters)}",
-         "--", os.path.join(HERE, script)],
-        stdin=subprocess.DEVNULL).returncode
+         "--", os.path.join(HERE, script)], stdin=subprocess.DEVNULL)
+    # A benchmark that is ended ends its guest.
+    for number in signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, lambda number, _: guest.send_signal(number))
+    status = guest.wait()
     if not os.path.exists(measured):
         print(f"{program}: nothing was measured (status {status}), see {logs}",
               file=sys.stderr)
