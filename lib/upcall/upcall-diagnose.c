@@ -63,7 +63,8 @@ static const struct finding_kind sockets_not_kept = {
     "sockets-not-kept",
     "The next restart loses the packets of new flows that wait on them.",
     "Raise FileDescriptorStoreMax of the service, or the limit on open files "
-    "of a daemon that runs as another user.",
+    "of a daemon that runs as another user. systemd keeps about 5,000 at "
+    "most.",
 };
 
 static const struct finding_kind buffers_small = {

@@ -36,6 +36,11 @@ VLOG_DEFINE_THIS_MODULE(upcall_store);
 #define RECORD_SIZE 96
 #define NAME_FORMAT "kdp-%d-%"PRIu32"-%"PRIu32
 
+/* Memory for the names of systemd's sockets.  systemd passes all names in one
+ * environment variable, which Linux limits to 128 KiB: with more, no process
+ * starts.  Names of other sockets of the service need room, too. */
+#define NAMES_SIZE (120 * 1024)
+
 /* Memory for the messages of a monitor's store.  Each takes less than 1 kB, so
  * this is enough for all sockets that a process can have.  The kernel
  * allocates memory only for existing messages. */
@@ -73,6 +78,10 @@ static struct hmap entries OVS_GUARDED_BY(mutex)
     = HMAP_INITIALIZER(&entries);
 static size_t n_found OVS_GUARDED_BY(mutex);        /* Entries that are
                                                      * FOUND. */
+static size_t n_copied OVS_GUARDED_BY(mutex);       /* Those that are not
+                                                     * MISSING, and */
+static size_t names_size OVS_GUARDED_BY(mutex);     /* memory for their
+                                                     * names. */
 static unsigned int next_serial OVS_GUARDED_BY(mutex);
 static int systemd = -1;        /* Constant after _open(), as are */
 static size_t systemd_max = SIZE_MAX;   /* the number of sockets that it takes,
@@ -106,6 +115,28 @@ find(uint32_t pid)
     return NULL;
 }
 
+/* Memory that systemd needs for the name of 'entry', with a separator. */
+static size_t
+name_size(const struct entry *entry)
+{
+    return snprintf(NULL, 0, NAME_FORMAT, entry->dp_ifindex, entry->port_no,
+                    entry->pid) + 1;
+}
+
+static void
+set_state(struct entry *entry, enum entry_state state)
+    OVS_REQUIRES(mutex)
+{
+    if (entry->state == MISSING && state != MISSING) {
+        n_copied++;
+        names_size += name_size(entry);
+    } else if (entry->state != MISSING && state == MISSING) {
+        n_copied--;
+        names_size -= name_size(entry);
+    }
+    entry->state = state;
+}
+
 static struct entry *
 insert(enum entry_state state, int fd, int dp_ifindex, uint32_t port_no,
        uint32_t pid)
@@ -114,13 +145,14 @@ insert(enum entry_state state, int fd, int dp_ifindex, uint32_t port_no,
     struct entry *entry = xmalloc(sizeof *entry);
 
     *entry = (struct entry) {
-        .state = state,
+        .state = MISSING,
         .fd = fd,
         .dp_ifindex = dp_ifindex,
         .port_no = port_no,
         .pid = pid,
         .serial = next_serial++,
     };
+    set_state(entry, state);
     hmap_insert(&entries, &entry->node, hash_int(pid, 0));
     return entry;
 }
@@ -129,6 +161,7 @@ static void
 delete(struct entry *entry)
     OVS_REQUIRES(mutex)
 {
+    set_state(entry, MISSING);
     hmap_remove(&entries, &entry->node);
     free(entry);
 }
@@ -139,7 +172,7 @@ forget(struct entry *entry)
     OVS_REQUIRES(mutex)
 {
     if (systemd >= 0 && entry->state != MISSING) {
-        entry->state = GONE;
+        set_state(entry, GONE);
         changed = true;
     } else {
         delete(entry);
@@ -295,7 +328,7 @@ sort_queue(void)
         if (sscanf(record, "kdp-%*d-%*u-%"SCNu32, &pid) == 1
             && (entry = find(pid)) && entry->state != MISSING
             && enqueue(entry, fd)) {
-            entry->state = MISSING;
+            set_state(entry, MISSING);
             changed = true;
         }
         close(fd);
@@ -317,7 +350,8 @@ keep(const struct entry *entry)
 
         /* systemd closes descriptors for which it has no room, without an
          * error. */
-        error = (hmap_count(&entries) > systemd_max ? ENOSPC
+        error = (n_copied >= systemd_max
+                 || names_size + name_size(entry) > NAMES_SIZE ? ENOSPC
                  : send_text(systemd, text, len, entry->fd, MSG_DONTWAIT));
     }
     return error || queue[0] < 0 ? error : enqueue(entry, entry->fd);
@@ -355,7 +389,7 @@ update(void)
         } else if (entry->state == MISSING) {
             entry_error = keep(entry);
             if (!entry_error) {
-                entry->state = KEPT;
+                set_state(entry, KEPT);
             }
         }
         if (entry_error) {
@@ -556,7 +590,7 @@ upcall_store_take(int dp_ifindex, uint32_t port_no, uint32_t pid)
     entry = pid ? find(pid) : find_last(dp_ifindex, port_no);
     if (entry && is_found(entry, dp_ifindex, port_no)) {
         fd = entry->fd;
-        entry->state = KEPT;
+        set_state(entry, KEPT);
         n_found--;
     }
     ovs_mutex_unlock(&mutex);

@@ -42,6 +42,9 @@
  * Failure
  * -------
  *
+ * systemd's store has room for about 5,000 sockets, because systemd passes the
+ * names of all of them in one environment variable.
+ *
  * A socket that cannot be copied is used all the same, and the module tries
  * the copy again every second.  upcall_store_get_info() says how many such
  * sockets there are.

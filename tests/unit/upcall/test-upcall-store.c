@@ -35,6 +35,9 @@ static int socketpair_error, sendmsg_error, force_error;
 /* Calls of sendmsg(). */
 static unsigned int n_sendmsg;
 
+/* The service manager reads all messages at once. */
+static bool manager_reads_all;
+
 int __real_socketpair(int, int, int, int[2]);
 int __wrap_socketpair(int, int, int, int[2]);
 
@@ -52,6 +55,9 @@ ssize_t
 __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
     n_sendmsg++;
+    if (manager_reads_all) {
+        return 1;
+    }
     errno = sendmsg_error;
     return errno ? -1 : __real_sendmsg(fd, msg, flags);
 }
@@ -691,6 +697,43 @@ full_store_is_noticed(void **state OVS_UNUSED)
     in_process(service_full);
 }
 
+/* Length of the longest name, with a separator. */
+#define LONG_NAME 37
+#define N_LONG_NAMES 4000
+
+static void
+service_with_many_names(void)
+{
+    struct upcall_store_info info;
+
+    manager_reads_all = true;
+    upcall_store_open(false);
+    for (uint32_t i = 0; i < N_LONG_NAMES; i++) {
+        upcall_store_add(0, INT_MAX, UINT32_MAX, UINT32_MAX - i);
+    }
+    upcall_store_run();
+    info = get_info();
+    unit_check(info.n_kept + info.n_missing == N_LONG_NAMES);
+    unit_check(info.error == ENOSPC);
+    unit_check(info.n_kept == 120 * 1024 / LONG_NAME);
+
+    /* There is room again. */
+    for (uint32_t i = 0; i < N_LONG_NAMES; i++) {
+        upcall_store_remove(UINT32_MAX - i);
+    }
+    upcall_store_run();
+    upcall_store_add(0, INT_MAX, UINT32_MAX, UINT32_MAX);
+    upcall_store_run();
+    check_info(1, 0, 0);
+}
+
+/* With more, the kernel would refuse to start the next process. */
+static void
+names_fit_into_an_environment_variable(void **state OVS_UNUSED)
+{
+    in_process(service_with_many_names);
+}
+
 static void
 service_finds_nothing(void)
 {
@@ -847,6 +890,7 @@ main(void)
         SYSTEMD_TEST(service_manager_gets_and_passes_sockets),
         SYSTEMD_TEST(service_manager_that_refuses_is_asked_again),
         SYSTEMD_TEST(full_store_is_noticed),
+        SYSTEMD_TEST(names_fit_into_an_environment_variable),
         SYSTEMD_TEST(only_sockets_that_are_what_they_are_called_are_taken),
         SYSTEMD_TEST(monitor_keeps_what_was_passed),
     };
