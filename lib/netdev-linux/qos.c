@@ -174,7 +174,9 @@ netdev_kdp_qos_set_policing(struct netdev *netdev, uint32_t kbits_rate,
             up->kpkts_rate = up->kpkts_burst = 0;
             up->netdev_policing_error = 0;
             up->cache_valid |= VALID_POLICING;
-        } else if (qos_ingress_seqno(dev) != dev->policing_seqno) {
+        } else if ((up->kbits_rate || up->kpkts_rate
+                    || up->netdev_policing_error)
+                   && qos_ingress_seqno(dev) != dev->policing_seqno) {
             /* Another process has replaced the discipline, so what was set is
              * gone, too. */
             up->cache_valid &= ~VALID_POLICING;

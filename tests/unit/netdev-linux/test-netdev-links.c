@@ -566,6 +566,19 @@ a_foreign_ingress_discipline_is_removed(void **state)
     assert_false(has_ingress());
 }
 
+/* Another program may add one to a device that has no policing. */
+static void
+a_foreign_ingress_discipline_stays_while_nothing_changes(void **state)
+{
+    struct netdev *netdev = *state;
+
+    OK(netdev_set_policing(netdev, 0, 0, 0, 0));
+    OK(unit_qdisc_add(own, A, TC_H_INGRESS, 0xffff0000, "ingress"));
+    assert_true(has_ingress());
+    OK(netdev_set_policing(netdev, 0, 0, 0, 0));
+    assert_true(has_ingress());
+}
+
 /* Threads that read, open and close devices. */
 static atomic_bool stop;
 
@@ -856,6 +869,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_tap_device_that_moved_away_is_sent_to),
         TEST(addresses_are_those_of_the_link),
         TEST(a_foreign_ingress_discipline_is_removed),
+        TEST(a_foreign_ingress_discipline_stays_while_nothing_changes),
         TEST(what_links_tell_is_not_asked_for),
         TEST(speed_is_asked_for_once_until_it_changes),
         TEST(a_device_that_is_gone_has_no_speed),
