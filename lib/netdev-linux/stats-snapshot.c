@@ -90,10 +90,15 @@ const struct ovs_vport_counters *
 stats_snapshot_find_vport(const struct stats_snapshot *snapshot,
                           const char *name)
 {
-    return (snapshot->n_vports
-            ? bsearch(name, snapshot->vports, snapshot->n_vports,
-                      sizeof *snapshot->vports, compare_name_to_vport)
-            : NULL);
+    const struct ovs_vport_counters *first = snapshot->vports, *vport;
+    size_t n = snapshot->n_vports;
+
+    vport = (n ? bsearch(name, first, n, sizeof *first, compare_name_to_vport)
+             : NULL);
+    return (!vport
+            || (vport > first && !compare_vports(vport, vport - 1))
+            || (vport < &first[n - 1] && !compare_vports(vport, vport + 1))
+            ? NULL : vport);
 }
 
 const struct proc_net_dev *

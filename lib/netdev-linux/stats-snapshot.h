@@ -41,9 +41,9 @@ void stats_snapshot_add_dev(struct stats_snapshot *,
                             const struct proc_net_dev *);
 void stats_snapshot_sort(struct stats_snapshot *);
 
-/* Each returns the counters of 'name', or NULL.  If several vports have the
- * same name, in two datapaths and namespaces, returns any of them, but always
- * the same one in the same snapshot. */
+/* Each returns the counters of 'name', or NULL, also if several vports, in two
+ * datapaths or namespaces, have that name: only the kernel knows which one it
+ * finds by name. */
 const struct ovs_vport_counters *
 stats_snapshot_find_vport(const struct stats_snapshot *, const char *name);
 const struct proc_net_dev *

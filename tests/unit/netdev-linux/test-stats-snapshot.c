@@ -117,6 +117,30 @@ cleared_snapshot_is_filled_anew(void **state OVS_UNUSED)
     stats_snapshot_clear(&snapshot);
 }
 
+/* A device that moved to a container may have the name of one that stayed. */
+static void
+a_name_of_two_vports_is_for_the_kernel_to_find(void **state OVS_UNUSED)
+{
+    static const char *const names[] = { "a", "b", "c" };
+    struct stats_snapshot snapshot = { .vports = NULL };
+
+    for (size_t twice = 0; twice < ARRAY_SIZE(names); twice++) {
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+            add_vport(&snapshot, names[i], i);
+        }
+        add_vport(&snapshot, names[twice], 3);
+        stats_snapshot_sort(&snapshot);
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+            if (i == twice) {
+                assert_null(stats_snapshot_find_vport(&snapshot, names[i]));
+            } else {
+                assert_int_equal(vport_packets(&snapshot, names[i]), i);
+            }
+        }
+        stats_snapshot_clear(&snapshot);
+    }
+}
+
 int
 main(void)
 {
@@ -124,6 +148,7 @@ main(void)
         cmocka_unit_test(nothing_is_found_in_an_empty_snapshot),
         cmocka_unit_test(all_are_found_in_whatever_order_they_came),
         cmocka_unit_test(cleared_snapshot_is_filled_anew),
+        cmocka_unit_test(a_name_of_two_vports_is_for_the_kernel_to_find),
     };
 
     return cmocka_run_group_tests_name("stats-snapshot", tests, NULL, NULL);
