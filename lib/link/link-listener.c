@@ -476,6 +476,12 @@ link_listener_is_idle(const struct link_listener *listener)
     return true;
 }
 
+bool
+link_listener_own_is_idle(const struct link_listener *listener)
+{
+    return listener->sources[LINK_SOURCE_OWN].idle;
+}
+
 /* True if all events were processed, and none is known to be missing. */
 static bool
 link_listener_has_all(const struct link_listener *listener)

@@ -166,8 +166,10 @@ void link_listener_follow_qdiscs(struct link_listener *, bool follow);
  * namespaces that can be dumped. */
 bool link_listener_is_current(const struct link_listener *);
 
-/* True if the last run processed all events that had arrived. */
+/* True if the last run processed all events that had arrived, of all
+ * namespaces or of ours. */
 bool link_listener_is_idle(const struct link_listener *);
+bool link_listener_own_is_idle(const struct link_listener *);
 
 /* Id that our namespace has for itself, or LINK_NSID_NONE. */
 int32_t link_listener_self_nsid(const struct link_listener *);

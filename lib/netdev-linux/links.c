@@ -87,7 +87,7 @@ kdp_links_wait(void)
 bool
 kdp_links_are_idle(void)
 {
-    return !listener || link_listener_is_idle(listener);
+    return !listener || link_listener_own_is_idle(listener);
 }
 
 bool

@@ -50,7 +50,8 @@ bool kdp_links_is_main(void);
 void kdp_links_run(void);
 void kdp_links_wait(void);
 
-/* Main.  True if all events that had arrived were processed. */
+/* Main.  True if all events of our namespace that had arrived were
+ * processed. */
 bool kdp_links_are_idle(void);
 
 /* Processes everything that the kernel has announced, in the main thread.  To

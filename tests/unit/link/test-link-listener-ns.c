@@ -271,6 +271,33 @@ what_may_not_be_asked_for_is_stale(void **state)
     assert_equal(f);
 }
 
+/* L3: others do not delay what concerns us only. */
+static void
+a_flood_of_others_leaves_ours_idle(void **state)
+{
+    struct fixture *f = *state;
+
+    OK(unit_link_add(f->other, "ifb", INDEX, "x"));
+    link_listener_catch_up(f->listener);
+    for (int i = 0; i < 3 * LINK_RUN_DATAGRAMS; i++) {
+        OK(unit_link_set_mtu(f->other, INDEX, 1000 + i));
+    }
+    OK(unit_link_add(f->own, "ifb", INDEX, "y"));
+    link_listener_run(f->listener);
+    assert_true(has(f, LINK_NSID_LOCAL, INDEX));
+    assert_true(link_listener_own_is_idle(f->listener));
+    assert_false(link_listener_is_idle(f->listener));
+
+    /* Ours do. */
+    for (int i = 0; i < 3 * LINK_RUN_DATAGRAMS; i++) {
+        OK(unit_link_set_mtu(f->own, INDEX, 1000 + i));
+    }
+    link_listener_run(f->listener);
+    assert_false(link_listener_own_is_idle(f->listener));
+    link_listener_catch_up(f->listener);
+    assert_equal(f);
+}
+
 static void
 own_namespace_only_means_that(void **state)
 {
@@ -303,6 +330,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST_BOTH(a_namespace_that_goes_is_dropped),
         TEST_BOTH(losses_reach_other_namespaces_too),
         TEST_BOTH(what_may_not_be_asked_for_is_stale),
+        TEST_BOTH(a_flood_of_others_leaves_ours_idle),
         TEST(own_namespace_only_means_that),
     };
 

@@ -64,7 +64,7 @@ is_quiet(int ifindex)
                             &link)
             && link.operstate == OPER_UP && link.carrier
             && link_listener_is_current(kdp_links_listener())
-            && kdp_links_are_idle());
+            && link_listener_is_idle(kdp_links_listener()));
 }
 
 int
