@@ -573,6 +573,14 @@ handover_abort(struct unixctl_conn *conn, int argc OVS_UNUSED,
     unixctl_command_reply(conn, NULL);
 }
 
+static void
+handover_clear_sockets(struct unixctl_conn *conn, int argc OVS_UNUSED,
+                       const char *argv[] OVS_UNUSED, void *aux OVS_UNUSED)
+{
+    upcall_store_clear();
+    unixctl_command_reply(conn, NULL);
+}
+
 /* True if no bridge has controllers. */
 static bool
 all_are_muted(void)
@@ -642,6 +650,8 @@ handover_init(const struct handover_options *options_)
                              NULL);
     unixctl_command_register("handover/abort", "", 0, 0, handover_abort,
                              NULL);
+    unixctl_command_register("handover/clear-sockets", "", 0, 0,
+                             handover_clear_sockets, NULL);
 }
 
 void

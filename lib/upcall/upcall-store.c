@@ -358,7 +358,7 @@ keep(const struct entry *entry)
 }
 
 static int
-remove_from_systemd(const struct entry *entry)
+remove_from_systemd(const struct entry *entry, int flags)
     OVS_REQUIRES(mutex)
 {
     char text[RECORD_SIZE];
@@ -366,7 +366,7 @@ remove_from_systemd(const struct entry *entry)
                        NAME_FORMAT, entry->dp_ifindex, entry->port_no,
                        entry->pid);
 
-    return send_text(systemd, text, len, -1, MSG_DONTWAIT);
+    return send_text(systemd, text, len, -1, flags);
 }
 
 /* Brings the stores up to date.  Returns 0 or a positive errno value. */
@@ -382,7 +382,7 @@ update(void)
         int entry_error = 0;
 
         if (entry->state == GONE) {
-            entry_error = remove_from_systemd(entry);
+            entry_error = remove_from_systemd(entry, MSG_DONTWAIT);
             if (!entry_error) {
                 delete(entry);
             }
@@ -646,6 +646,23 @@ upcall_store_is_left(void)
     retval = left;
     ovs_mutex_unlock(&mutex);
     return retval;
+}
+
+void
+upcall_store_clear(void)
+{
+    const struct entry *entry;
+
+    ovs_mutex_lock(&mutex);
+    if (systemd >= 0) {
+        HMAP_FOR_EACH (entry, node, &entries) {
+            if (entry->state != MISSING) {
+                remove_from_systemd(entry, 0);
+            }
+        }
+        left = true;
+    }
+    ovs_mutex_unlock(&mutex);
 }
 
 /* Handing over. */

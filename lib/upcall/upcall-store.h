@@ -95,6 +95,11 @@ void upcall_store_end(void);
 void upcall_store_leave(void);
 bool upcall_store_is_left(void);
 
+/* Removes all sockets from systemd's store, because the next process will not
+ * get them, and says that this process is about to end.  Waits for systemd to
+ * read the messages. */
+void upcall_store_clear(void);
+
 /* Gives copies of all sockets to the process at the other end of 'sock', a
  * connection of sequenced packets.  That process calls upcall_store_receive(),
  * and the sockets count as found there.  Both functions block as long as the

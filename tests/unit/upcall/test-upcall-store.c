@@ -735,6 +735,30 @@ names_fit_into_an_environment_variable(void **state OVS_UNUSED)
 }
 
 static void
+service_clears(void)
+{
+    upcall_store_open(false);
+    shared->pids[0] = keep_socket(PORT);
+    upcall_store_clear();
+    unit_check(upcall_store_is_left());
+    keep_socket(PORT + 1);
+}
+
+/* Nothing stays that nobody would get. */
+static void
+cleared_store_is_empty(void **state OVS_UNUSED)
+{
+    char byte;
+
+    in_process(service_clears);
+    close(expect_message("FDSTORE=1\nFDPOLL=0\nFDNAME=kdp-3-7-",
+                         shared->pids[0]));
+    unit_check(expect_message("FDSTOREREMOVE=1\nFDNAME=kdp-3-7-",
+                              shared->pids[0]) == -1);
+    unit_check(recv(manager, &byte, sizeof byte, MSG_DONTWAIT) < 0);
+}
+
+static void
 service_finds_nothing(void)
 {
     upcall_store_open(false);
@@ -891,6 +915,7 @@ main(void)
         SYSTEMD_TEST(service_manager_that_refuses_is_asked_again),
         SYSTEMD_TEST(full_store_is_noticed),
         SYSTEMD_TEST(names_fit_into_an_environment_variable),
+        SYSTEMD_TEST(cleared_store_is_empty),
         SYSTEMD_TEST(only_sockets_that_are_what_they_are_called_are_taken),
         SYSTEMD_TEST(monitor_keeps_what_was_passed),
     };

@@ -313,6 +313,12 @@ END
     export OVS_CTL_OPTS='--a=* --b'
 }
 
+# Checks that the daemon that ends was told that nobody gets its sockets.
+cleared_sockets () {
+    [ "$(tail -n 1 "$dir/commands")" \
+        = "-vconsole:off -T 10 handover/clear-sockets" ]
+}
+
 # A reload of the service hands over, or does what its unit says.
 test_reload () {
     local stock_does
@@ -322,7 +328,7 @@ test_reload () {
     stock_does="ovs-ctl --no-ovsdb-server --no-monitor restart --a=* --b"
     appctl_fails start 'flows are offloaded' && switches 0 reload \
         && said "no handover: flows are offloaded" \
-        && restarted_by "$stock_does
+        && cleared_sockets && restarted_by "$stock_does
 systemd-notify --pid=$daemon_pid" || return
 
     # With the stock daemon, running or chosen, there is no handover.
@@ -334,7 +340,8 @@ systemd-notify --pid=$daemon_pid" || return
     : > "$dir/restarts"
     start_daemon "$dir/lib/kdp/ovs-vswitchd" && switches 0 stock \
         && switches 0 reload && restarted_by "$stock_does
-systemd-notify --pid=$daemon_pid" && [ ! -s "$dir/commands" ] || return
+systemd-notify --pid=$daemon_pid" && cleared_sockets \
+        && ! grep -q handover/start "$dir/commands" || return
 
     # Its failure is the unit's.
     printf '#!/bin/sh\nexit 7\n' > "$dir/bin/ovs-ctl"
