@@ -658,10 +658,10 @@ upcall_dest_set_queues(struct kdp_datapath *dp, uint32_t port_no,
                        unsigned int n_queues)
 {
     struct upcall_channel *channels[UPCALL_MAX_QUEUES];
-    size_t n = n_queues, n_retired;
+    size_t n = n_queues, has, n_retired;
     int error;
 
-    upcall_table_n_queues(dp->upcalls, port_no, &n_retired);
+    has = upcall_table_n_queues(dp->upcalls, port_no, &n_retired);
     if (n_retired) {
         return EBUSY;
     }
@@ -672,7 +672,8 @@ upcall_dest_set_queues(struct kdp_datapath *dp, uint32_t port_no,
     if (error) {
         return error;
     }
-    error = upcall_table_change(dp->upcalls, port_no, channels, n);
+    error = (n <= has && has < n_queues ? EMFILE    /* No more than before. */
+             : upcall_table_change(dp->upcalls, port_no, channels, n));
     if (error) {
         unref_channels(channels, n);
         return error;

@@ -181,9 +181,10 @@ int upcall_dest_commit(struct kdp_datapath *dp, struct upcall_dest_new *new,
 void upcall_dest_abort(struct upcall_dest_new *new);
 
 /* Replaces the sockets of port 'port_no', which has sockets of its own, with
- * 'n' new ones, and passes these to the kernel.  Returns 0, EBUSY while
- * earlier sockets are still needed, or another positive errno value.  After an
- * error, nothing has changed. */
+ * 'n' new ones, and passes these to the kernel.  If the system is short of a
+ * resource, there are fewer new ones, but if the port has fewer than 'n', more
+ * than the port has.  Returns 0, EBUSY while earlier sockets are still needed,
+ * or another positive errno value.  After an error, nothing has changed. */
 int upcall_dest_set_queues(struct kdp_datapath *dp, uint32_t port_no,
                            unsigned int n)
     OVS_REQUIRES(dp->mutex);

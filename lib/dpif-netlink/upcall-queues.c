@@ -55,6 +55,8 @@ struct upcall_queues {
     bool counted;               /* 'last' of ports is from that time. */
     bool look;                  /* Some port may have too many or too few. */
     long long int look_at;      /* Not before this time. */
+    unsigned int max;           /* The most queues for a port with one in the
+                                 * last turn. */
 };
 
 void
@@ -290,7 +292,8 @@ adjust(struct kdp_datapath *dp, const struct queues_port *port,
                      dp->name, port->port_no, n, has, ovs_strerror(error));
     }
     return (error == ENODEV
-            || (!error && n <= room && n <= upcall_dest_max_queues(dp)));
+            || (!error && n <= upcall_dest_n_queues(dp, port->port_no)
+                && n <= upcall_dest_max_queues(dp)));
 }
 
 /* More and fewer. */
@@ -425,11 +428,28 @@ adjust_all(struct kdp_datapath *dp)
     queues->look_at = time_msec() + LOOK_AGAIN;
 }
 
+/* Requests a look at all ports if the budget has room for more queues than in
+ * the last turn: ports with fewer than they should have may get more. */
+static void
+check_budget(struct kdp_datapath *dp)
+    OVS_REQUIRES(dp->mutex)
+{
+    unsigned int max = socket_budget_max_queues(dp, 1);
+
+    if (max > dp->queues->max) {
+        look(dp);
+    }
+    dp->queues->max = max;
+}
+
 void
 upcall_queues_run(struct kdp_datapath *dp)
 {
-    if (upcall_dest_mode(dp) == DISPATCH_PER_PORT && !dp->queues->set) {
-        judge(dp);
+    if (upcall_dest_mode(dp) == DISPATCH_PER_PORT) {
+        if (!dp->queues->set) {
+            judge(dp);
+        }
+        check_budget(dp);
     }
     adjust_all(dp);
 }

@@ -36,8 +36,8 @@
  *
  * Queues count in the budget of sockets (socket-budget.h).  While a port has
  * to share, no other port has more than one queue.  Without room in the
- * budget, a port has fewer queues than it should have.  Both old and new
- * queues count while they are replaced.
+ * budget, a port has fewer queues than it should have, until there is room
+ * again.  Both old and new queues count while they are replaced.
  *
  * Several interfaces of the database may be one port of the datapath: all
  * tunnels of a type.  The largest number among these interfaces counts.

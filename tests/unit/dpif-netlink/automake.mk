@@ -173,9 +173,9 @@ unit_fallback_wrap = \
 	-Wl,--wrap=vport_table_list \
 	-Wl,--wrap=vport_table_next_gone
 tests_unit_dpif_netlink_test_queues_SOURCES = \
-	tests/unit/dpif-netlink/test-queues.c $(unit_fallback)
+	tests/unit/dpif-netlink/test-queues.c $(unit_fallback) $(unit_fault)
 tests_unit_dpif_netlink_test_queues_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_fallback_wrap) \
+	$(AM_LDFLAGS) $(unit_fallback_wrap) $(unit_fault_wrap) \
 	-Wl,--wrap=upcall_table_get_counts \
 	-Wl,--wrap=upcall_table_get_work
 tests_unit_dpif_netlink_test_sync_SOURCES = \

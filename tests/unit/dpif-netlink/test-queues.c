@@ -16,6 +16,7 @@
 #include "dpif-netlink/settings.h"
 #include "dpif-netlink/socket-budget.h"
 #include "dpif-netlink/upcall-dest.h"
+#include "harness/fault.h"
 #include "harness/kernel-messages.h"
 #include "harness/unit.h"
 #include "odp-netlink.h"
@@ -265,26 +266,123 @@ wrong_setting_of_an_interface_is_named(void **state)
 }
 
 static void
+port_gets_more_queues_when_a_shortage_ends(void **state)
+{
+    struct fixture *f = *state;
+
+    set_config(f, "upcall-port-queues", "2");
+    start(f);
+    check_queues(f, 2);
+
+    /* Two sockets in place of two would be for nothing. */
+    unit_plan_failures(UNIT_CALL_SOCKET, 3, 1, ENFILE);
+    set_config(f, "upcall-port-queues", "4");
+    turn(f);
+    assert_int_equal(unit_n_failed(), 1);
+    assert_int_equal(kernel.vport.n_pids, 2);
+    assert_int_equal(upcall_table_n_retired(f->dp.upcalls), 0);
+
+    /* Three are more. */
+    unit_plan_failures(UNIT_CALL_SOCKET, 4, 1, ENFILE);
+    turn(f);
+    assert_int_equal(unit_n_failed(), 1);
+    assert_int_equal(kernel.vport.n_pids, 3);
+    unit_plan_none();
+    check_queues(f, 4);
+    assert_false(wakes_within(f, 500));
+}
+
+static void
+set_budget(struct fixture *f, size_t max)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    assert_true(socket_budget_set_max(&f->dp, max));
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+/* Adds port 'port_no' with 'n' sockets. */
+static void
+add_other_port(struct fixture *f, uint32_t port_no, unsigned int n)
+{
+    struct upcall_dest_new new;
+
+    ovs_mutex_lock(&f->dp.mutex);
+    assert_int_equal(upcall_dest_prepare(&f->dp, n, "other", &new), 0);
+    assert_int_equal(upcall_dest_commit(&f->dp, &new, port_no, "other"), 0);
+    upcall_queues_handlers_changed(&f->dp);
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+static void
+delete_other_port(struct fixture *f, uint32_t port_no)
+{
+    ovs_mutex_lock(&f->dp.mutex);
+    upcall_queues_port_gone(&f->dp, port_no);
+    ovs_mutex_unlock(&f->dp.mutex);
+}
+
+static void
+port_gets_its_queues_after_it_has_shared(void **state)
+{
+    struct fixture *f = *state;
+
+    set_config(f, "upcall-port-queues", "4");
+    set_budget(f, 1);
+    start(f);
+    run(f);
+    assert_true(upcall_table_is_shared(f->dp.upcalls, PORT));
+
+    set_budget(f, 100);
+    unit_wait_until((run(f), kernel.vport.n_pids) == 4);
+    check_queues(f, 4);
+}
+
+static void
+port_gets_the_sockets_that_others_leave(void **state)
+{
+    struct fixture *f = *state;
+
+    /* Two belong to no port, one is kept. */
+    set_config(f, "upcall-port-queues", "4");
+    set_budget(f, 10);
+    start(f);
+    check_queues(f, 4);
+    add_other_port(f, PORT + 1, 1);
+    add_other_port(f, PORT + 2, 5);
+    unit_wait_until((run(f), kernel.vport.n_pids) == 1);
+
+    delete_other_port(f, PORT + 1);
+    unit_wait_until((run(f), kernel.vport.n_pids) == 2);
+    delete_other_port(f, PORT + 2);
+    unit_wait_until((run(f), kernel.vport.n_pids) == 4);
+    check_queues(f, 4);
+}
+
+static void
 queues_count_in_the_budget(void **state)
 {
     struct fixture *f = *state;
 
     set_config(f, "upcall-port-queues", "64");
-    ovs_mutex_lock(&f->dp.mutex);
-    socket_budget_set_max(&f->dp, 10);
-    ovs_mutex_unlock(&f->dp.mutex);
+    set_budget(f, 10);
 
     /* Two belong to no port, one is kept. */
     start(f);
     check_queues(f, 7);
 
     /* A smaller budget takes them away. */
+    set_budget(f, 5);
     ovs_mutex_lock(&f->dp.mutex);
-    socket_budget_set_max(&f->dp, 5);
     upcall_queues_handlers_changed(&f->dp);
     ovs_mutex_unlock(&f->dp.mutex);
     unit_wait_until((run(f), kernel.vport.n_pids) == 2);
     check_queues(f, 2);
+
+    /* A larger one returns them, for example because the administrator has
+     * raised the hard limit on open files. */
+    set_budget(f, 20);
+    unit_wait_until((run(f), kernel.vport.n_pids) == 16);
+    check_queues(f, 16);
 }
 
 static void
@@ -436,6 +534,9 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(kernel_that_takes_no_others_keeps_those_it_knows),
         TEST(port_that_is_gone_is_not_tried_again),
         TEST(wrong_setting_of_an_interface_is_named),
+        TEST(port_gets_more_queues_when_a_shortage_ends),
+        TEST(port_gets_its_queues_after_it_has_shared),
+        TEST(port_gets_the_sockets_that_others_leave),
         TEST(queues_count_in_the_budget),
         TEST(port_has_another_queue_while_it_needs_it),
         TEST(tunnels_begin_with_several),
