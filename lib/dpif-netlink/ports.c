@@ -36,49 +36,65 @@ VLOG_DEFINE_THIS_MODULE(kdp_ports);
 
 /* Adding. */
 
-/* Creates a vport whose upcalls go to 'dest'. */
+/* Creates a vport, and the sockets for its upcalls. */
 static int
 add_vport(struct kdp_datapath *dp, const char *name, enum ovs_vport_type type,
-          const struct ofpbuf *options, struct upcall_dest_new *dest,
-          odp_port_t *port_no)
+          const struct ofpbuf *options, odp_port_t *port_no)
     OVS_REQUIRES(dp->mutex)
 {
+    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
     struct ovs_vport vport = {
         .dp_ifindex = dp->ifindex,
         .port_no = odp_to_u32(*port_no),
         .type = type,
     };
     unsigned int max_queues = upcall_dest_max_queues(dp);
+    struct upcall_dest_new dest;
+    unsigned int n_queues = 0;
     int error;
 
     if (strlen(name) >= sizeof vport.name) {
         return ENAMETOOLONG;
     }
     ovs_strlcpy(vport.name, name, sizeof vport.name);
+    if (dispatch_is_on(dp)) {
+        n_queues = upcall_queues_admit(dp, name, type);
+    }
+    error = upcall_dest_prepare(dp, n_queues, name, &dest);
+    if (error) {
+        VLOG_WARN_RL(&rl, "%s: port %s is not added: no socket for its "
+                     "upcalls (%s)", dp->name, name, ovs_strerror(error));
+        return error;
+    }
+
     do {
-        error = ovs_vport_new(&dp->genl, &vport, dest->pids, dest->n_pids,
+        error = ovs_vport_new(&dp->genl, &vport, dest.pids, dest.n_pids,
                               options ? options->data : NULL,
                               options ? options->size : 0);
-    } while (upcall_dest_refused(dp, dest, error));
+    } while (upcall_dest_refused(dp, &dest, error));
     if (error) {
         upcall_dest_allow(dp, max_queues);
         if (error == EBUSY && *port_no != ODPP_NONE) {
             VLOG_INFO("%s: requested port %"PRIu32" is in use", dp->name,
                       *port_no);
         }
-        return error;
+        goto error;
     }
 
-    error = upcall_dest_commit(dp, dest, vport.port_no, name);
+    error = upcall_dest_commit(dp, &dest, vport.port_no, name);
     if (error) {
         VLOG_WARN("%s: could not add channel for port %s (%s)", dp->name,
                   name, ovs_strerror(error));
         ovs_vport_del(&dp->genl, dp->ifindex, vport.port_no);
-        return error;
+        goto error;
     }
     upcall_queues_port_added(dp, vport.port_no, name, vport.type);
     *port_no = u32_to_odp(vport.port_no);
     return 0;
+
+error:
+    upcall_dest_abort(&dest);
+    return error;
 }
 
 /* Adds tunnel 'netdev' as a device created with rtnetlink.  Returns EOPNOTSUPP
@@ -86,7 +102,7 @@ add_vport(struct kdp_datapath *dp, const char *name, enum ovs_vport_type type,
  * device. */
 static int
 add_as_device(struct kdp_datapath *dp, struct netdev *netdev,
-              struct upcall_dest_new *dest, odp_port_t *port_no)
+              odp_port_t *port_no)
     OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
@@ -104,7 +120,7 @@ add_as_device(struct kdp_datapath *dp, struct netdev *netdev,
     }
 
     name = netdev_vport_get_dpif_port(netdev, namebuf, sizeof namebuf);
-    error = add_vport(dp, name, OVS_VPORT_TYPE_NETDEV, NULL, dest, port_no);
+    error = add_vport(dp, name, OVS_VPORT_TYPE_NETDEV, NULL, port_no);
     if (error) {
         ovs_compat_tunnel_destroy(name, netdev_get_type(netdev));
     }
@@ -136,7 +152,7 @@ put_tunnel_options(const struct netdev_tunnel_config *config,
 /* Adds 'netdev' as a vport of its own type. */
 static int
 add_as_vport(struct kdp_datapath *dp, struct netdev *netdev,
-             struct upcall_dest_new *dest, odp_port_t *port_no)
+             odp_port_t *port_no)
     OVS_REQUIRES(dp->mutex)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 20);
@@ -165,7 +181,7 @@ add_as_vport(struct kdp_datapath *dp, struct netdev *netdev,
     if (config) {
         put_tunnel_options(config, &options);
     }
-    error = add_vport(dp, name, vport_type, &options, dest, port_no);
+    error = add_vport(dp, name, vport_type, &options, port_no);
     ofpbuf_uninit(&options);
     return error;
 }
@@ -189,39 +205,6 @@ tunnels_out_of_tree(void)
     return out_of_tree;
 }
 
-static int
-add_port(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
-    OVS_REQUIRES(dp->mutex)
-{
-    static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(5, 5);
-    enum ovs_vport_type type
-        = netdev_to_ovs_vport_type(netdev_get_type(netdev));
-    struct upcall_dest_new dest;
-    unsigned int n_queues = 0;
-    int error;
-
-    if (dispatch_is_on(dp)) {
-        n_queues = upcall_queues_admit(dp, netdev_get_name(netdev), type);
-    }
-    error = upcall_dest_prepare(dp, n_queues, netdev_get_name(netdev), &dest);
-    if (error) {
-        VLOG_WARN_RL(&rl, "%s: port %s is not added: no socket for its "
-                     "upcalls (%s)", dp->name, netdev_get_name(netdev),
-                     ovs_strerror(error));
-        return error;
-    }
-
-    error = (tunnels_out_of_tree()
-             ? EOPNOTSUPP : add_as_device(dp, netdev, &dest, port_no));
-    if (error) {
-        error = add_as_vport(dp, netdev, &dest, port_no);
-    }
-    if (error) {
-        upcall_dest_abort(&dest);
-    }
-    return error;
-}
-
 int
 ports_add(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
 {
@@ -229,7 +212,11 @@ ports_add(struct kdp_datapath *dp, struct netdev *netdev, odp_port_t *port_no)
     int error;
 
     ovs_mutex_lock(&dp->mutex);
-    error = add_port(dp, netdev, port_no);
+    error = (tunnels_out_of_tree()
+             ? EOPNOTSUPP : add_as_device(dp, netdev, port_no));
+    if (error) {
+        error = add_as_vport(dp, netdev, port_no);
+    }
     ovs_mutex_unlock(&dp->mutex);
     vport_table_expire(dp->vports);
 

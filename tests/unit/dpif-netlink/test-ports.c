@@ -824,6 +824,59 @@ a_port_that_no_handler_gets_is_taken_back(void **state)
     assert_works_now(*state);
 }
 
+/* The device goes, and the port is tried again as a vport, with other
+ * sockets. */
+static void
+a_tunnel_that_no_handler_gets_is_added_as_a_vport(void **state)
+{
+    struct fixture *f = *state;
+
+    kernel.rtnl_error = 0;
+    unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 1, EPERM);
+    assert_int_equal(add(f), 0);
+    assert_int_equal(unit_n_failed(), 1);
+    assert_int_equal(kernel.n_new, 2);
+    assert_int_equal(kernel.n_del, 1);
+    assert_int_equal(kernel.n_tunnels, 0);
+    unit_rcu_barrier();
+    assert_works(f);
+    assert_int_equal(del(f), 0);
+    assert_nothing(f);
+
+    /* Both attempts fail. */
+    unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 2, EPERM);
+    assert_int_equal(add(f), EPERM);
+    assert_int_equal(unit_n_failed(), 2);
+    assert_nothing(f);
+
+    /* The port cannot share at first. */
+    unit_plan_failures(UNIT_CALL_EPOLL_CTL, 1, 1, ENOSPC);
+    kernel.set_pid_error = ENOMEM;
+    assert_int_equal(add(f), 0);
+    assert_int_equal(kernel.n_tunnels, 0);
+    unit_rcu_barrier();
+    assert_works(f);
+    assert_int_equal(del(f), 0);
+    assert_nothing(f);
+}
+
+/* The kernel refuses two sockets and one for the device, and then for the
+ * vport. */
+static void
+a_tunnel_that_is_refused_is_tried_with_all_sockets_again(void **state)
+{
+    struct fixture *f = *state;
+
+    ovs_mutex_lock(&f->dp.mutex);
+    upcall_queues_set(&f->dp, 2);
+    ovs_mutex_unlock(&f->dp.mutex);
+    kernel.rtnl_error = 0;
+    kernel.new_error = EINVAL;
+    assert_int_equal(add(f), EINVAL);
+    assert_int_equal(kernel.n_new, 4);
+    assert_nothing(f);
+}
+
 /* The port is tried as a tunnel that is a device, and then as a vport. */
 static void
 the_device_of_a_tunnel_goes_if_its_port_is_refused(void **state)
@@ -1160,6 +1213,8 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_port_that_the_kernel_refuses_leaves_no_socket),
         TEST(a_port_that_is_refused_with_any_number_of_sockets_reduces_none),
         TEST(a_port_that_no_handler_gets_is_taken_back),
+        TEST(a_tunnel_that_no_handler_gets_is_added_as_a_vport),
+        TEST(a_tunnel_that_is_refused_is_tried_with_all_sockets_again),
         TEST(the_device_of_a_tunnel_goes_if_its_port_is_refused),
         TEST(a_port_of_an_unknown_type_is_not_added),
         TEST(a_port_that_cannot_be_deleted_keeps_its_socket),
