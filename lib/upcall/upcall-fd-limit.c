@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "openvswitch/vlog.h"
+#include "ovs-atomic.h"
 #include "ovs-thread.h"
 #include "timeval.h"
 #include "upcall/upcall-channel.h"
@@ -34,6 +35,9 @@ VLOG_DEFINE_THIS_MODULE(upcall_fd_limit);
 /* The soft limit grows in steps of this many, so that adding ports one by one
  * does not set it each time. */
 #define FD_LIMIT_STEP 1024
+
+/* Open sockets of a previous run that are not channels yet. */
+static atomic_count n_found = ATOMIC_COUNT_INIT(0);
 
 /* Returns the number of descriptors that the process has open, or 0 if their
  * directory cannot be opened, for example because no descriptor is left. */
@@ -81,8 +85,8 @@ probe_all(rlim_t soft)
     return n;
 }
 
-/* Returns the number of descriptors to keep for everything except channels.
- * 'soft' is the soft limit. */
+/* Returns the number of descriptors to keep for everything except channels and
+ * sockets of a previous run.  'soft' is the soft limit. */
 static size_t
 count_others(rlim_t soft)
 {
@@ -93,12 +97,13 @@ count_others(rlim_t soft)
 
     ovs_mutex_lock(&mutex);
     if (time_msec() >= count_at) {
+        size_t n_ours = upcall_channel_n_open() + atomic_count_get(&n_found);
         size_t n_all = count_all();
 
         if (!n_all) {
             n_all = probe_all(soft);
         }
-        n_others = n_all - MIN(n_all, upcall_channel_n_open());
+        n_others = n_all - MIN(n_all, n_ours);
         count_at = time_msec() + FD_LIMIT_COUNT_INTERVAL;
     }
     n = n_others + FD_LIMIT_RESERVE;
@@ -106,12 +111,18 @@ count_others(rlim_t soft)
     return n;
 }
 
+void
+upcall_fd_limit_set_found(size_t n)
+{
+    atomic_count_set(&n_found, n);
+}
+
 int
 upcall_fd_limit_ensure(const char *name, size_t n_channels, size_t n_handlers)
 {
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 1);
     struct rlimit limit;
-    rlim_t need, old;
+    rlim_t need, all, old;
 
     if (getrlimit(RLIMIT_NOFILE, &limit)
         || limit.rlim_cur == RLIM_INFINITY) {
@@ -119,11 +130,12 @@ upcall_fd_limit_ensure(const char *name, size_t n_channels, size_t n_handlers)
     }
     old = limit.rlim_cur;
     need = n_channels + n_handlers + count_others(old);
-    if (need <= old) {
+    all = need + atomic_count_get(&n_found);    /* If none is adopted. */
+    if (all <= old) {
         return 0;
     }
 
-    limit.rlim_cur = MIN(ROUND_UP(need, FD_LIMIT_STEP), limit.rlim_max);
+    limit.rlim_cur = MIN(ROUND_UP(all, FD_LIMIT_STEP), limit.rlim_max);
     if (limit.rlim_cur > old) {
         if (setrlimit(RLIMIT_NOFILE, &limit)) {
             VLOG_WARN_RL(&rl, "%s: raising the limit on open files from "

@@ -11,10 +11,11 @@
  * the hard limit.  If the hard limit is too low, a message says so before the
  * descriptors run out.
  *
- * This module counts now and then what the process has open besides channels,
- * and adds a reserve for descriptors opened before the next count.  The count
- * comes from /proc/self/fd or, if that cannot be opened, from a check of each
- * descriptor that the soft limit allows.
+ * This module counts now and then what the process has open besides channels
+ * and sockets of a previous run, which are to become channels, and adds a
+ * reserve for descriptors opened before the next count.  The count comes from
+ * /proc/self/fd or, if that cannot be opened, from a check of each descriptor
+ * that the soft limit allows.
  *
  * Thread safety: any thread. */
 
@@ -27,6 +28,12 @@
  * messages.  Returns 0, or EMFILE if the hard limit is too low. */
 int upcall_fd_limit_ensure(const char *name, size_t n_channels,
                            size_t n_handlers);
+
+/* Says that 'n' of the open descriptors are sockets of a previous run that are
+ * not channels yet.  Most of them become channels, and the store closes the
+ * rest soon (upcall-store.h).  So the hard limit needs no room for them in
+ * addition to channels, but the soft limit has it. */
+void upcall_fd_limit_set_found(size_t n);
 
 /* The most channels that the hard limit on open files has room for in addition
  * to other descriptors; SIZE_MAX if there is no limit. */

@@ -134,6 +134,9 @@ set_state(struct entry *entry, enum entry_state state)
         n_copied--;
         names_size -= name_size(entry);
     }
+    n_found -= entry->state == FOUND;
+    n_found += state == FOUND;
+    upcall_fd_limit_set_found(n_found);
     entry->state = state;
 }
 
@@ -210,7 +213,6 @@ found(int fd, const char *name)
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     insert(FOUND, fd, dp_ifindex, port_no, pid);
-    n_found++;
     return true;
 }
 
@@ -495,7 +497,6 @@ upcall_store_open(bool monitored)
             close(entry->fd);
             delete(entry);
         }
-        n_found = 0;
     }
     ovs_mutex_unlock(&mutex);
 }
@@ -591,7 +592,6 @@ upcall_store_take(int dp_ifindex, uint32_t port_no, uint32_t pid)
     if (entry && is_found(entry, dp_ifindex, port_no)) {
         fd = entry->fd;
         set_state(entry, KEPT);
-        n_found--;
     }
     ovs_mutex_unlock(&mutex);
     return fd;
@@ -623,7 +623,6 @@ upcall_store_end(void)
                 forget(entry);
             }
         }
-        n_found = 0;
     }
     ovs_mutex_unlock(&mutex);
 }

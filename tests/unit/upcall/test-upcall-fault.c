@@ -665,6 +665,46 @@ what_else_is_open_is_counted(void **state OVS_UNUSED)
     unit_clock_run();
 }
 
+/* Channels are to adopt the sockets, so the budget counts each once.  The soft
+ * limit has room for them besides the channels: perhaps no channel adopts
+ * them. */
+static void
+sockets_of_a_previous_run_are_no_others(void **state OVS_UNUSED)
+{
+    enum { SOFT = 1024, HARD = 10000 };
+    int fds[300];
+    size_t max, n;
+
+    limit = (struct rlimit) { SOFT, HARD };
+    unit_clock_stop(unit_now() + 2000000);
+    max = upcall_fd_limit_max_channels();
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+        fds[i] = dup(1);
+        assert_true(fds[i] >= 0);
+    }
+    upcall_fd_limit_set_found(ARRAY_SIZE(fds));
+    unit_clock_advance(60000);
+    assert_int_equal(upcall_fd_limit_max_channels(), max);
+
+    n = SOFT - (HARD - max) - ARRAY_SIZE(fds);
+    assert_int_equal(upcall_fd_limit_ensure("dp", n, 0), 0);
+    assert_int_equal(limit.rlim_cur, SOFT);
+    assert_int_equal(upcall_fd_limit_ensure("dp", n + 1, 0), 0);
+    assert_int_equal(limit.rlim_cur, 2 * SOFT);
+    assert_int_equal(upcall_fd_limit_ensure("dp", max, 0), 0);
+    assert_int_equal(limit.rlim_cur, HARD);
+    assert_int_equal(upcall_fd_limit_ensure("dp", max + 1, 0), EMFILE);
+
+    for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+        close(fds[i]);
+    }
+    upcall_fd_limit_set_found(0);
+    assert_int_equal(upcall_fd_limit_max_channels(), max);
+    unit_clock_advance(60000);
+    assert_int_equal(upcall_fd_limit_max_channels(), max);
+    unit_clock_run();
+}
+
 /* As when there is no descriptor left to list them with, or no /proc. */
 static void
 what_else_is_open_is_counted_without_proc(void **state OVS_UNUSED)
@@ -755,6 +795,7 @@ main(void)
         TEST(soft_limit_is_raised_when_it_is_exceeded),
         TEST(hard_limit_that_is_too_low_is_reached_and_reported),
         TEST(what_else_is_open_is_counted),
+        TEST(sockets_of_a_previous_run_are_no_others),
         TEST(limit_that_cannot_be_raised_is_reported),
         TEST(limit_that_cannot_be_read_keeps_nobody_from_trying),
     };

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -24,6 +25,8 @@
 #include "harness/unit.h"
 #include "openvswitch/dynamic-string.h"
 #include "timeval.h"
+#include "upcall/upcall-channel.h"
+#include "upcall/upcall-fd-limit.h"
 #include "util.h"
 
 #define DP 3
@@ -576,6 +579,68 @@ service_manager_gets_and_passes_sockets(void **state OVS_UNUSED)
     unit_check(recv(manager, &fd, sizeof fd, MSG_DONTWAIT) < 0);
 }
 
+#define N_FOUND 20
+
+/* Checks that the hard limit on open files has room for 'n' channels, now and
+ * when the descriptors have been counted again. */
+static void
+check_max_channels(size_t n)
+{
+    unit_check(upcall_fd_limit_max_channels() == n);
+    unit_clock_advance(60000);
+    unit_check(upcall_fd_limit_max_channels() == n);
+}
+
+static void
+service_that_counts(void)
+{
+    const struct rlimit limit = { 1024, 4096 };
+    struct upcall_channel *channel;
+    struct ds names = DS_EMPTY_INITIALIZER;
+    uint32_t pids[N_FOUND];
+    size_t n;
+    int fd;
+
+    unit_check(!setrlimit(RLIMIT_NOFILE, &limit));
+    unit_clock_stop(100000);
+    n = upcall_fd_limit_max_channels() - 1;     /* For the manager's socket. */
+    unit_clock_advance(60000);
+
+    /* It is passed N_FOUND sockets, and perhaps other descriptors. */
+    for (int i = 0, next = 3; i < N_FOUND; i++) {
+        for (fd = open_socket(NETLINK_GENERIC, &pids[i]); next < fd; next++) {
+            ds_put_cstr(&names, "other:");
+        }
+        unit_check(next++ == fd);
+        ds_put_format(&names, "kdp-%d-%d-%"PRIu32":", DP, PORT + i, pids[i]);
+    }
+    setenv("LISTEN_FDS", "1000", 1);
+    setenv("LISTEN_FDNAMES", ds_cstr(&names), 1);
+    ds_destroy(&names);
+    upcall_store_open(false);
+    check_max_channels(n);
+
+    /* One becomes a channel, one goes, and the others are closed. */
+    for (int i = 0; i < 2; i++) {
+        fd = upcall_store_take(DP, PORT + i, pids[i]);
+        unit_check(fd >= 0);
+        unit_check(!upcall_channel_create_adopted(fd, &channel));
+        check_max_channels(n);
+    }
+    upcall_store_remove(channel->pid);
+    upcall_channel_unref(channel);
+    check_max_channels(n);
+    upcall_store_end();
+    unit_check(!upcall_store_has_found());
+    check_max_channels(n);
+}
+
+static void
+sockets_that_are_found_count_once(void **state OVS_UNUSED)
+{
+    in_process(service_that_counts);
+}
+
 /* Runs the main loop once, and checks that it has sent 'n' messages since the
  * test began, and when it wants to run next: in 'msec', or -1 for never. */
 static void
@@ -912,6 +977,7 @@ main(void)
         cmocka_unit_test(without_a_pair_of_sockets_there_is_no_store),
         cmocka_unit_test(sockets_are_handed_over_to_a_process_that_runs),
         SYSTEMD_TEST(service_manager_gets_and_passes_sockets),
+        SYSTEMD_TEST(sockets_that_are_found_count_once),
         SYSTEMD_TEST(service_manager_that_refuses_is_asked_again),
         SYSTEMD_TEST(full_store_is_noticed),
         SYSTEMD_TEST(names_fit_into_an_environment_variable),
