@@ -290,7 +290,7 @@ announce(void)
 }
 
 /* Deletes the management sockets that the other daemon, which was killed, had
- * at paths that end in 'suffix'. */
+ * at paths that end in 'suffix', ".mgmt" or ".mgmt.WORD". */
 static void
 unlink_management(const char *suffix)
 {
@@ -299,7 +299,7 @@ unlink_management(const char *suffix)
 
     ofproto_enumerate_names("system", &names);
     SSET_FOR_EACH (name, &names) {
-        char *path = xasprintf("%s/%s.mgmt.%s", ovs_rundir(), name, suffix);
+        char *path = xasprintf("%s/%s%s", ovs_rundir(), name, suffix);
 
         unlink(path);
         free(path);
@@ -363,7 +363,7 @@ run_new(void)
     } else if (state == SHADOW && ended) {
         VLOG_WARN("the process that served has ended: serving in its place");
         close_conn();
-        unlink_management("old");
+        unlink_management(".mgmt.old");
         activate();
     } else if (state == WAITING && __real_ovsdb_idl_has_lock(idl)) {
         announce();
@@ -412,11 +412,12 @@ stop(const char *reason)
 
     VLOG_WARN("no handover: %s; this daemon goes on", reason);
     kill_new(NULL);
-    unlink_management("next");
+    unlink_management(".mgmt.next");
     close_conn();
     enter(ALONE);
     if (old == STANDBY) {
         lock_awaited = true;
+        unlink_management(".mgmt");
         dpif_netlink_kdp_go_on();
         announce();
     }
@@ -491,12 +492,13 @@ static void
 handover_start(struct unixctl_conn *conn, int argc OVS_UNUSED,
                const char *argv[], void *aux OVS_UNUSED)
 {
-    const char *refusal = check();
+    const char *refusal = (state != ALONE ? "there is another handover"
+                           : new_pid ? "a killed daemon has not ended yet"
+                           : check());
     int error;
 
-    if (refusal || state != ALONE || new_pid) {
-        unixctl_command_reply_error(conn, (refusal ? refusal : "there is "
-                                           "another handover"));
+    if (refusal) {
+        unixctl_command_reply_error(conn, refusal);
         return;
     }
     error = spawn(argv[1]);

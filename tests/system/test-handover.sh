@@ -198,3 +198,55 @@ handover_refused() {
     set_other_config hw-offload true
     exits_with 2 ovs-appctl handover/start "$KDP_DAEMON"
 }
+
+# Makes the guest's service, which a handover that fails restarts, say which rules
+# br0 has when it would save them.
+service_dumps() {
+    mkdir -p "$KDP_WORK/bin"
+    printf '#!/bin/sh\necho "$@"\novs-ofctl --no-stats dump-flows br0\n' \
+        >"$KDP_WORK/bin/service"
+    chmod +x "$KDP_WORK/bin/service"
+}
+
+# Runs ovs-kdp-switch with that service.
+hand_over_or_restart() {
+    PATH=$KDP_WORK/bin:$PATH sh "$here/../../utilities/ovs-kdp-switch.in" handover
+}
+
+add_test handover_or_restart \
+    'a restart instead of a handover finds OpenFlow rules (R6)' kdp 240
+handover_or_restart() {
+    local said
+    handover_bridge
+    service_dumps
+    # Somebody else's handover, which has moved the management sockets, goes on.
+    start_next
+    ovs-appctl handover/prepare
+    exits_with 1 hand_over_or_restart >"$KDP_WORK/said" 2>&1
+    said=$(<"$KDP_WORK/said")
+    matches "$said" 'there is another handover'
+    [[ $said != *restart* ]] || fail "another handover ends in: $said"
+    ovs-appctl handover/abort
+    wait_until $PATIENCE has_ended "$NEXT_PID"
+    wait_until $PATIENCE test -S "$OVS_RUNDIR/br0.mgmt"
+    # The next daemon hangs when it has been given the sockets.
+    cat >"$KDP_WORK/bin/ovs-appctl" <<'END'
+#!/bin/bash
+PATH=${PATH#*:}
+case $* in
+*handover/start*)
+    answer=$(ovs-appctl "$@") || exit
+    echo "$answer" | tee "$KDP_WORK/next"
+    exit
+    ;;
+*handover/commit*) kill -STOP "$(<"$KDP_WORK/next")" ;;
+esac
+exec ovs-appctl "$@"
+END
+    chmod +x "$KDP_WORK/bin/ovs-appctl"
+    said=$(hand_over_or_restart)
+    matches "$said" 'no handover: a step took too long'
+    matches "$said" 'restart --save-flows=yes'
+    matches "$said" 'cookie=0x5,.*group:7'
+    equal "$(<"$OVS_RUNDIR/ovs-vswitchd.pid")" "$DAEMON_PID" 'the daemon'
+}

@@ -250,15 +250,20 @@ test_handover_that_fails () {
         && restarted_by openvswitch-switch restart --save-flows=yes
 }
 
+# Binds sockets at paths $@ and ends, as a daemon that is killed.
+bind_sockets () {
+    python3 -c 'import socket, sys
+for path in sys.argv[1:]:
+    socket.socket(socket.AF_UNIX).bind(path)' "$@"
+}
+
 # Nor is one with meters handed over.
 test_handover_with_meters () {
     install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
         && appctl_fails none '' || return
     printf '#!/bin/sh\necho meter=1\n' > "$dir/bin/ovs-ofctl"
     chmod +x "$dir/bin/ovs-ofctl"
-    python3 -c 'import socket, sys
-socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$OVS_RUNDIR/br0.mgmt.next"
-    switches 0 handover && grep -q "^no handover: bridge br0 has meters" "$dir/out" \
+    bind_sockets "$OVS_RUNDIR/br0.mgmt.next" && switches 0 handover && grep -q "^no handover: bridge br0 has meters" "$dir/out" \
         && grep -q handover/abort "$dir/commands" \
         && restarted_by openvswitch-switch restart --save-flows=yes
 }
@@ -376,6 +381,86 @@ test_upgrade_hands_over () {
         && [ ! -s "$dir/commands" ] && [ ! -s "$dir/restarts" ]
 }
 
+# Only the handover that somebody else is in the middle of goes on: a restart would
+# save rules of bridges that have no management sockets.
+test_another_handover () {
+    local refusal='there is another handover'
+    install stock:100 kdp:200 && make_unit \
+        && start_daemon "$dir/lib/kdp/ovs-vswitchd" && replace kdp \
+        && appctl_fails start "$refusal" \
+        && switches 1 handover && complained "no handover: $refusal" \
+        && switches 1 reload && complained "no handover: $refusal" \
+        && switches 1 --restart kdp && complained "no handover: $refusal" \
+        && [ ! -s "$dir/restarts" ] && mkdir "$dir/systemd" \
+        && switches 0 upgraded && grep -q "goes on.*$refusal" "$dir/out"
+}
+
+# Makes ovs-appctl move the management socket of br0 away in "prepare", fail in
+# "commit", and leave the way back to "sleep", when that was called $1 times.
+management_is_away () {
+    local br0="$OVS_RUNDIR/br0.mgmt"
+    install stock:100 kdp:200 && make_unit \
+        && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+        && appctl_fails commit 'it took too long' \
+        && bind_sockets "$br0" "$br0.next" || return
+    sed -i "s|^case|case \"\$*\" in *prepare*) mv $br0 $br0.old ;; esac\\n&|" \
+        "$dir/bin/ovs-appctl"
+    cat > "$dir/bin/sleep" << END
+#!/bin/sh
+echo >> $dir/sleeps
+[ \$(wc -l < $dir/sleeps) -ne $1 ] || mv $br0.old $br0
+END
+    # Without rules; "probe" finds who listens.
+    printf '#!/bin/sh\nexit 0\n' > "$dir/bin/ovs-ofctl"
+    # What restarts the daemon needs the socket.
+    cat > "$dir/bin/service" << END
+#!/bin/sh
+[ -S $br0 ] && echo "\$@" >> $dir/restarts
+END
+    cp "$dir/bin/service" "$dir/bin/ovs-ctl"
+    chmod +x "$dir"/bin/*
+    : > "$dir/sleeps"
+}
+
+# Before a restart, management sockets that a handover has moved come back.
+test_management_returns () {
+    local await="Waiting for $OVS_RUNDIR/br0.mgmt, where OpenFlow rules are saved."
+    management_is_away 3 && switches 0 handover && said "$await" \
+        && said "no handover: it took too long" \
+        && restarted_by openvswitch-switch restart --save-flows=yes \
+        && [ "$(wc -l < "$dir/sleeps")" = 3 ] || return
+    management_is_away 60 && switches 0 reload && said "$await" \
+        && grep -q restart "$dir/restarts" || return
+
+    # Nobody moves a socket before "prepare".
+    management_is_away 1 && appctl_fails start 'flows are offloaded' \
+        && switches 0 handover && [ ! -s "$dir/sleeps" ] \
+        && ! grep -q Waiting "$dir/out" && [ -s "$dir/restarts" ]
+}
+
+# If one does not come back, there is no restart.
+test_management_is_lost () {
+    local command loss="restarting now would lose OpenFlow rules"
+    for command in handover reload; do
+        management_is_away 61 && switches 1 $command && complained "$loss" \
+            && [ ! -s "$dir/restarts" ] || return
+    done
+
+    # Somebody else's handover has moved it.
+    management_is_away 999 && "$dir/bin/ovs-appctl" prepare \
+        && switches 1 --restart stock && complained "$loss" \
+        && switches 1 reload && complained "$loss" \
+        && [ ! -s "$dir/restarts" ] || return
+
+    # A daemon that has died has no rules.
+    management_is_away 61 || return
+    printf '#!/bin/sh\nrm -f %s\n' "$OVS_RUNDIR/ovs-vswitchd.pid" \
+        > "$dir/bin/sleep"
+    printf '#!/bin/sh\necho "$@" >> %s\n' "$dir/restarts" > "$dir/bin/service"
+    switches 0 handover \
+        && restarted_by openvswitch-switch restart --save-flows=yes
+}
+
 # A tool that is stopped half-way tells the daemon.
 test_interrupted () {
     install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
@@ -421,7 +506,8 @@ mkfifo "$dir/never" && exec 8<> "$dir/never" || exit 1
 tests='package_is_preferred there_and_back what_runs upgraded restart
        restart_by_systemd restart_of_none words_of_fedora merged_folders
        handover_that_fails handover_with_meters handover restart_of_replaced
-       reload upgrade_hands_over interrupted other_daemon removed nothing_installed
+       reload upgrade_hands_over another_handover management_returns
+       management_is_lost interrupted other_daemon removed nothing_installed
        wrong_usage'
 if ! command -v update-alternatives > /dev/null; then
     echo "1..0 # SKIP no update-alternatives"
