@@ -36,6 +36,9 @@ VLOG_DEFINE_THIS_MODULE(handover);
 /* The lock's name in bridge.c. */
 #define LOCK "ovs_vswitchd"
 
+/* Why there is no handover while this process does not have it. */
+static const char database_away[] = "the database is away";
+
 /* Seconds for which one daemon waits for the other one to read or write. */
 #define CONN_SEC 2
 
@@ -124,11 +127,12 @@ __wrap_ovsdb_idl_has_lock(const struct ovsdb_idl *idl_)
     return has;
 }
 
-/* The bridge would delete all bridges. */
+/* The bridge would delete all bridges, because another process has the lock:
+ * in a handover that may be the other daemon. */
 bool
 __wrap_ovsdb_idl_is_lock_contended(const struct ovsdb_idl *idl_)
 {
-    return (state < STANDBY && !lock_awaited
+    return (state == ALONE && !lock_awaited
             && __real_ovsdb_idl_is_lock_contended(idl_));
 }
 
@@ -414,9 +418,9 @@ stop(const char *reason)
     kill_new(NULL);
     unlink_management(".mgmt.next");
     close_conn();
+    lock_awaited = true;        /* The new daemon may have the lock. */
     enter(ALONE);
     if (old == STANDBY) {
-        lock_awaited = true;
         unlink_management(".mgmt");
         dpif_netlink_kdp_go_on();
         announce();
@@ -481,7 +485,7 @@ check(void)
     userspace = !sset_is_empty(&names);
     sset_destroy(&names);
     return (options->refusal ? options->refusal
-            : !__real_ovsdb_idl_has_lock(idl) ? "the database is away"
+            : !__real_ovsdb_idl_has_lock(idl) ? database_away
             : userspace ? "there are bridges of datapath type netdev"
             : (getenv("INVOCATION_ID") && !getenv("NOTIFY_SOCKET")
                ? "systemd takes no messages of the service (NotifyAccess)"
@@ -627,6 +631,9 @@ run_old(void)
         stop("the next daemon has ended; its log may say why");
     } else if (time_msec() >= ends_at) {
         stop("a step took too long");
+    } else if (state != STANDBY && !__real_ovsdb_idl_has_lock(idl)) {
+        /* The new daemon may have been given the lock. */
+        stop(database_away);
     } else if (state == MUTE && waiting && all_are_muted()) {
         reply(NULL);
     }

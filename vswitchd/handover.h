@@ -50,6 +50,9 @@
  *   - later: the old daemon serves again, and deletes the flows of the new
  *     one.  If the old daemon died, the new one serves.
  *
+ * If ovsdb-server restarts before "commit", it may give the lock to the new
+ * daemon.  The old daemon then kills the new one, and gets the lock.
+ *
  * The old daemon kills a new one that does not answer in time (limits[]).
  * When the old daemon ends in an orderly way, it also ends the new one.
  *

@@ -250,3 +250,37 @@ END
     matches "$said" 'cookie=0x5,.*group:7'
     equal "$(<"$OVS_RUNDIR/ovs-vswitchd.pid")" "$DAEMON_PID" 'the daemon'
 }
+
+add_test handover_database_restarts \
+    'the old daemon serves when ovsdb-server restarts in a handover (R6)' kdp 360
+handover_database_restarts() {
+    local step n=0
+    handover_bridge
+    # Both daemons say that.
+    allow_log 'unix.*db.sock: '
+    for step in start prepare start; do
+        note "$step"
+        n=$((n + 1))
+        established_flow
+        start_next
+        ovs-appctl -t "$OVS_RUNDIR/ovs-vswitchd.$NEXT_PID.ctl" \
+            vlog/set jsonrpc:file:dbg
+        test $step = start || ovs-appctl handover/prepare
+        # The new daemon is the first one that asks for the lock.
+        kill -STOP "$DAEMON_PID"
+        stop_ovsdb
+        restart_ovsdb
+        wait_until $PATIENCE logged 'received reply.*"locked":true' $n
+        kill -CONT "$DAEMON_PID"
+        wait_until $PATIENCE has_ended "$NEXT_PID"
+        # The old daemon has the lock again.
+        connect br0 "m$n" ''
+        wait_until $PATIENCE port_is_up "v-m$n"
+        wait_until $PATIENCE test -S "$OVS_RUNDIR/br0.mgmt"
+        matches "$(ovs-ofctl -O OpenFlow13 dump-flows br0)" \
+            'cookie=0x5,.*group:7'
+        flow_lost_nothing
+    done
+    logged 'no handover: the database is away' $n || fail 'no reason is logged'
+    ! logged 'disabling this process' || fail 'bridges were deleted'
+}
