@@ -111,7 +111,6 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
             struct hmap *rules, offload_dump_cb *cb, void *cb_aux)
 {
     struct ovs_compat_rule_dump *dump;
-    struct odputil_keybuf actions_stub;
     struct dpif_flow_stats stats;
     struct dpif_flow_attrs attrs;
     struct ofpbuf buffer, act;
@@ -124,16 +123,13 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
         return;
     }
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
+    /* The actions of a rule may be longer than any key of a flow. */
+    ofpbuf_init(&act, 1024);
     kdp_tc_only_ours(true);
-    for (;;) {
-        struct port_rule *r;
+    while (ovs_compat_rule_dump_next(dump, &match, &actions, &stats, &attrs,
+                                     &ufid, &buffer, &act)) {
+        struct port_rule *r = port_rule_find(rules, &ufid);
 
-        ofpbuf_use_stack(&act, &actions_stub, sizeof actions_stub);
-        if (!ovs_compat_rule_dump_next(dump, &match, &actions, &stats, &attrs,
-                                       &ufid, &buffer, &act)) {
-            break;
-        }
-        r = port_rule_find(rules, &ufid);
         if (r && !kdp_tc_is_own_handle(r->rule.id.handle)) {
             struct offload_desc *desc = desc_from_match(&ufid, &match,
                                                         actions);
@@ -147,6 +143,7 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
         }
     }
     kdp_tc_only_ours(false);
+    ofpbuf_uninit(&act);
     ofpbuf_uninit(&buffer);
     ovs_compat_rule_dump_destroy(dump);
 }

@@ -38,7 +38,10 @@ tests_unit_tc_test_tc_action_LDFLAGS = \
 tests_unit_tc_test_tc_adopt_SOURCES = \
 	tests/unit/tc/test-tc-adopt.c $(unit_backend)
 tests_unit_tc_test_tc_adopt_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate
+	$(AM_LDFLAGS) $(unit_tc_wrap) -Wl,--wrap=kdp_tc_translate \
+	-Wl,--wrap=ovs_compat_rule_dump_create \
+	-Wl,--wrap=ovs_compat_rule_dump_destroy \
+	-Wl,--wrap=ovs_compat_rule_dump_next
 tests_unit_tc_test_tc_explain_SOURCES = \
 	tests/unit/tc/test-tc-explain.c $(unit_common)
 tests_unit_tc_test_tc_explain_LDFLAGS = \

@@ -12,11 +12,112 @@
 
 #include "harness/unit.h"
 #include "netdev-provider.h"
+#include "netlink.h"
+#include "odp-netlink.h"
+#include "odp-util.h"
+#include "openvswitch/match.h"
 #include "openvswitch/ofpbuf.h"
 #include "ovs-thread.h"
+#include "ovs/compat-offload.h"
 #include "tc/tc-adopt.h"
 #include "tc/tc-transact.h"
 #include "util.h"
+
+/* Translating rules back to flows. */
+
+/* What the flow API of tc makes of a rule. */
+struct translation {
+    uint32_t flow;
+    unsigned int n_tunnels;     /* Tunnels that its actions set. */
+};
+
+/* The translation of the only rule on a port, or NULL for Open vSwitch. */
+static const struct translation *translation;
+
+struct ovs_compat_rule_dump *
+__wrap_ovs_compat_rule_dump_create(struct netdev *, odp_port_t port_no);
+struct ovs_compat_rule_dump *
+__real_ovs_compat_rule_dump_create(struct netdev *, odp_port_t port_no);
+bool __wrap_ovs_compat_rule_dump_next(struct ovs_compat_rule_dump *,
+                                      struct match *, struct nlattr **actions,
+                                      struct dpif_flow_stats *,
+                                      struct dpif_flow_attrs *, ovs_u128 *ufid,
+                                      struct ofpbuf *rbuffer,
+                                      struct ofpbuf *wbuffer);
+bool __real_ovs_compat_rule_dump_next(struct ovs_compat_rule_dump *,
+                                      struct match *, struct nlattr **actions,
+                                      struct dpif_flow_stats *,
+                                      struct dpif_flow_attrs *, ovs_u128 *ufid,
+                                      struct ofpbuf *rbuffer,
+                                      struct ofpbuf *wbuffer);
+void __wrap_ovs_compat_rule_dump_destroy(struct ovs_compat_rule_dump *);
+void __real_ovs_compat_rule_dump_destroy(struct ovs_compat_rule_dump *);
+
+/* Rules that were translated in this dump. */
+static unsigned int n_translated;
+
+struct ovs_compat_rule_dump *
+__wrap_ovs_compat_rule_dump_create(struct netdev *netdev, odp_port_t port_no)
+{
+    n_translated = 0;
+    return (translation ? (struct ovs_compat_rule_dump *) translation
+            : __real_ovs_compat_rule_dump_create(netdev, port_no));
+}
+
+void
+__wrap_ovs_compat_rule_dump_destroy(struct ovs_compat_rule_dump *dump)
+{
+    if (!translation) {
+        __real_ovs_compat_rule_dump_destroy(dump);
+    }
+}
+
+/* Puts an action that sends packets into a Geneve tunnel over IPv6. */
+static void
+put_tunnel(struct ofpbuf *actions)
+{
+    const struct in6_addr address = IN6ADDR_LOOPBACK_INIT;
+    size_t set = nl_msg_start_nested(actions, OVS_ACTION_ATTR_SET);
+    size_t tunnel = nl_msg_start_nested(actions, OVS_KEY_ATTR_TUNNEL);
+
+    nl_msg_put_be64(actions, OVS_TUNNEL_KEY_ATTR_ID, htonll(5));
+    nl_msg_put_in6_addr(actions, OVS_TUNNEL_KEY_ATTR_IPV6_SRC, &address);
+    nl_msg_put_in6_addr(actions, OVS_TUNNEL_KEY_ATTR_IPV6_DST, &address);
+    nl_msg_put_u8(actions, OVS_TUNNEL_KEY_ATTR_TTL, 64);
+    nl_msg_end_nested(actions, tunnel);
+    nl_msg_end_nested(actions, set);
+}
+
+bool
+__wrap_ovs_compat_rule_dump_next(struct ovs_compat_rule_dump *dump,
+                                 struct match *match, struct nlattr **actions,
+                                 struct dpif_flow_stats *stats,
+                                 struct dpif_flow_attrs *attrs, ovs_u128 *ufid,
+                                 struct ofpbuf *rbuffer,
+                                 struct ofpbuf *wbuffer)
+{
+    size_t start;
+
+    if (!translation) {
+        return __real_ovs_compat_rule_dump_next(dump, match, actions, stats,
+                                                attrs, ufid, rbuffer, wbuffer);
+    }
+    if (n_translated++) {
+        return false;
+    }
+    match_init_catchall(match);
+    match_set_in_port(match, u16_to_ofp(1));
+    *ufid = unit_tc_ufid(translation->flow);
+    ofpbuf_clear(wbuffer);
+    start = nl_msg_start_nested(wbuffer, OVS_FLOW_ATTR_ACTIONS);
+    for (unsigned int i = 0; i < translation->n_tunnels; i++) {
+        put_tunnel(wbuffer);
+    }
+    nl_msg_put_u32(wbuffer, OVS_ACTION_ATTR_OUTPUT, 2);
+    nl_msg_end_nested(wbuffer, start);
+    *actions = ofpbuf_at_assert(wbuffer, start, NLA_HDRLEN);
+    return true;
+}
 
 /* Rules that are found. */
 
@@ -205,6 +306,63 @@ rules_that_cannot_be_told_are_found_and_can_be_deleted(void **state)
     unit_tc_fail_dumps(0, 0);
 }
 
+/* What adopting a rule came to. */
+struct adopted {
+    unsigned int n;             /* Rules. */
+    struct offload_desc *desc;  /* Of the last one. */
+};
+
+static void
+note_adopted(void *adopted_, const ovs_u128 *ufid, struct offload_desc *desc,
+             const struct offload_stats *stats OVS_UNUSED,
+             struct offload_rule *rule)
+{
+    struct adopted *adopted = adopted_;
+
+    assert_true(ovs_u128_equals(*ufid, unit_tc_ufid(1)));
+    adopted->n++;
+    adopted->desc = desc;
+    offload_rule_unref(rule);
+}
+
+/* Adopts flow 1, the only one on port 1, which is translated to 'to'.  Returns
+ * its description, or NULL if it has none. */
+static struct offload_desc *
+adopt(struct kdp_tc *tc, const struct translation *to)
+{
+    struct offload_backend backend = kdp_tc_backend(tc);
+    struct offload_place place = locate(tc, 1);
+    struct adopted adopted = { .n = 0 };
+
+    translation = to;
+    assert_int_equal(backend.dump(backend.aux, 1, &place, true, note_adopted,
+                                  &adopted), 0);
+    translation = NULL;
+    assert_int_equal(adopted.n, 1);
+    return adopted.desc;
+}
+
+/* A broadcast to many chassis, for example. */
+static void
+rule_becomes_a_flow_however_long_its_actions_are(void **state)
+{
+    add_unknown(1, 0x10000001);
+    for (unsigned int n_tunnels = 0; n_tunnels < 32; n_tunnels++) {
+        const struct translation to = { .flow = 1, .n_tunnels = n_tunnels };
+        struct offload_desc *desc = adopt(*state, &to);
+        const struct nlattr *a;
+        unsigned int n = 0;
+        size_t left;
+
+        assert_non_null(desc);
+        NL_ATTR_FOR_EACH (a, left, desc->actions, desc->actions_len) {
+            n++;
+        }
+        assert_int_equal(n, n_tunnels + 1);
+        offload_desc_unref(desc);
+    }
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -215,6 +373,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rules_of_another_device_are_not_found),
         TEST(rules_that_cannot_be_listed_or_deleted_are_told),
         TEST(rules_that_cannot_be_told_are_found_and_can_be_deleted),
+        TEST(rule_becomes_a_flow_however_long_its_actions_are),
     };
 
     unit_init(argv[0]);
