@@ -104,6 +104,25 @@ desc_from_match(const ovs_u128 *ufid, const struct match *match,
                               nl_attr_get_size(actions));
 }
 
+/* May the flow of 'desc', to which the flow API has translated 'rule', be
+ * adopted?
+ *
+ * Open vSwitch 3.1 ends the actions, without an error, where it meets one that
+ * it cannot translate: an output to a device that is not a port, a meter of
+ * another run, or any action after the 16th.  If OpenFlow wants just the
+ * actions before, the rule would never be replaced.  A cut always loses what
+ * comes last, an output or a jump.
+ *
+ * A rule of a chain becomes no flow anyway, and has to stay as long as a rule
+ * leads to it. */
+static bool
+may_adopt(const struct offload_desc *desc, const struct kdp_tc_rule *rule)
+{
+    return (desc->recirc_id
+            || (desc->n_outputs == rule->n_outputs
+                && (desc->n_children > 0) == rule->jumps));
+}
+
 /* Makes the flow API translate the rules of 'netdev' back to flows, and adopts
  * those that are in 'rules'. */
 static void
@@ -133,11 +152,18 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
         if (r && !kdp_tc_is_own_handle(r->rule.id.handle)) {
             struct offload_desc *desc = desc_from_match(&ufid, &match,
                                                         actions);
-            struct offload_rule *rule = kdp_tc_rule_create(tc);
-            uint16_t overhead = kdp_tc_rule_set(rule, port_no, &r->rule.id,
-                                                desc, false);
-            struct offload_stats seen = kdp_tc_stats(&r->rule, overhead);
+            struct offload_rule *rule;
+            struct offload_stats seen;
+            uint16_t overhead;
 
+            if (!may_adopt(desc, &r->rule)) {
+                offload_desc_unref(desc);
+                continue;
+            }
+            rule = kdp_tc_rule_create(tc);
+            overhead = kdp_tc_rule_set(rule, port_no, &r->rule.id, desc,
+                                       false);
+            seen = kdp_tc_stats(&r->rule, overhead);
             r->adopted = true;
             cb(cb_aux, &ufid, desc, &seen, rule);
         }
@@ -235,8 +261,8 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, const struct offload_place *place,
     }
     HMAP_FOR_EACH_POP (r, node, &rules) {
         if (!r->adopted) {
-            /* The rule cannot be translated, or we need its handle, or the
-             * caller wants no description. */
+            /* The rule cannot be translated completely, or we need its
+             * handle, or the caller wants no description. */
             struct offload_rule *rule = kdp_tc_rule_create(tc);
 
             kdp_tc_rule_set(rule, port_no, &r->rule.id, NULL, false);

@@ -273,6 +273,8 @@ parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
         if (!parse_action(attrs, &sw, &hw, rule)) {
             return false;
         }
+        rule->n_outputs += is_string(attrs[TCA_ACT_KIND], "mirred",
+                                     sizeof "mirred");
         rule->jumps |= is_jump(attrs);
     }
     if (!has_ufid) {

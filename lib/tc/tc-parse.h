@@ -50,6 +50,7 @@ struct kdp_tc_rule {
     bool in_hw;
     uint32_t n_devices;         /* Devices that have it, if 'in_hw'; 0 if
                                  * unknown, as in terse dumps. */
+    unsigned int n_outputs;     /* Devices that it sends packets to. */
     bool jumps;                 /* It leads to another chain.  Unknown in terse
                                  * dumps. */
 };

@@ -249,9 +249,11 @@ unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
     if (rule->to_host) {
         put_to_host(msg, order++, rule);
     }
-    put_action(msg, order++, "mirred", &basic,
-               rule->bare ? NULL : &rule->ufid, TCA_MIRRED_TM, &times,
-               &mirred);
+    for (unsigned int i = 0; i <= rule->n_copies; i++) {
+        put_action(msg, order++, "mirred", &basic,
+                   rule->bare ? NULL : &rule->ufid, TCA_MIRRED_TM, &times,
+                   &mirred);
+    }
     if (rule->jumps) {
         put_jump(msg, order, &basic);
     }

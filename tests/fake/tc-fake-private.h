@@ -24,6 +24,7 @@ struct unit_tc_rule {
     bool to_host;               /* See unit_tc_send_to_host(). */
     uint32_t common_number;     /* If so, that of the action that makes packets
                                  * ones for this host. */
+    unsigned int n_copies;      /* Outputs before the last one. */
     bool jumps;                 /* To a chain. */
     bool bare;                  /* Has no cookie. */
 };

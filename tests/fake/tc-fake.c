@@ -229,6 +229,14 @@ has_chain(const struct kdp_tc_id *id)
 }
 
 void
+unit_tc_set_outputs(const ovs_u128 *ufid, unsigned int n)
+{
+    ovs_mutex_lock(&unit_tc_mutex);
+    find_ufid(ufid)->n_copies = n - 1;
+    ovs_mutex_unlock(&unit_tc_mutex);
+}
+
+void
 unit_tc_set_jump(const ovs_u128 *ufid)
 {
     ovs_mutex_lock(&unit_tc_mutex);

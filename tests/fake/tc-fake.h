@@ -97,6 +97,10 @@ unsigned int unit_tc_n_dumps(void);
  * 'ufid'.  Returns false if there is none. */
 bool unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes);
 
+/* Makes the rule whose cookie is 'ufid' send packets to 'n' devices: one
+ * unless this is called. */
+void unit_tc_set_outputs(const ovs_u128 *ufid, unsigned int n);
+
 /* Makes the rule whose cookie is 'ufid' lead to a chain, too. */
 void unit_tc_set_jump(const ovs_u128 *ufid);
 

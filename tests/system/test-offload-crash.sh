@@ -168,6 +168,40 @@ offload_crash_changed() {
     flows_shown 0 tc v-right || fail 'flows to a port that has gone'
 }
 
+no_rules_lead_to() {
+    ! rules_lead_to "$1"
+}
+
+# Without NORMAL, OpenFlow wants nothing that would replace the rule.
+add_test offload_crash_output \
+    'rules to a device that is not a port any more go (O5)' \
+    kdp 200
+offload_crash_output() {
+    local outputs
+    start_frames
+    connect br0 third ''
+    ovs-vsctl set-fail-mode br0 secure
+    # To that device alone, and to another one before it.
+    for outputs in 2 3,2; do
+        ovs-ofctl del-flows br0
+        ovs-ofctl add-flow br0 "in_port=1,actions=$outputs"
+        install_frames_flow tc
+        rules_lead_to v-right || fail 'the rule sends nothing there'
+        kill_daemon
+        ovs-vsctl --no-wait del-port br0 v-right -- \
+            set Open_vSwitch . other_config:flow-restore-wait=true
+        start_daemon
+        ovs-ofctl add-flow br0 "in_port=1,actions=$outputs"
+        ovs-vsctl remove Open_vSwitch . other_config flow-restore-wait
+        wait_until $PATIENCE no_rules_lead_to v-right
+        install_frames_flow all
+        check_tc_agrees br0 v-left v-third
+        ovs-vsctl add-port br0 v-right -- \
+            set Interface v-right ofport_request=2
+        wait_until $PATIENCE port_is_up v-right
+    done
+}
+
 add_test offload_crash_off \
     'rules of a crashed daemon go if offload is off now (O5)' \
     kdp 150

@@ -205,6 +205,12 @@ rule_priorities() {
                | "\(.protocol) \(.pref)"' | sort -u
 }
 
+# True if a rule on v-left sends packets to device $1.
+rules_lead_to() {
+    local rules
+    rules=$(tc filter show dev v-left ingress) && [[ $rules == *"device $1)"* ]]
+}
+
 no_tc_rules() {
     test -z "$(tc_ufids "$@")"
 }

@@ -29,6 +29,9 @@
 struct translation {
     uint32_t flow;
     unsigned int n_tunnels;     /* Tunnels that its actions set. */
+    unsigned int n_outputs;     /* Ports that they send to. */
+    uint32_t chain;             /* That it is in. */
+    uint32_t child;             /* Chain that they lead to, or 0. */
 };
 
 /* The translation of the only rule on a port, or NULL for Open vSwitch. */
@@ -107,13 +110,19 @@ __wrap_ovs_compat_rule_dump_next(struct ovs_compat_rule_dump *dump,
     }
     match_init_catchall(match);
     match_set_in_port(match, u16_to_ofp(1));
+    match_set_recirc_id(match, translation->chain);
     *ufid = unit_tc_ufid(translation->flow);
     ofpbuf_clear(wbuffer);
     start = nl_msg_start_nested(wbuffer, OVS_FLOW_ATTR_ACTIONS);
     for (unsigned int i = 0; i < translation->n_tunnels; i++) {
         put_tunnel(wbuffer);
     }
-    nl_msg_put_u32(wbuffer, OVS_ACTION_ATTR_OUTPUT, 2);
+    for (unsigned int i = 0; i < translation->n_outputs; i++) {
+        nl_msg_put_u32(wbuffer, OVS_ACTION_ATTR_OUTPUT, 2);
+    }
+    if (translation->child) {
+        nl_msg_put_u32(wbuffer, OVS_ACTION_ATTR_RECIRC, translation->child);
+    }
     nl_msg_end_nested(wbuffer, start);
     *actions = ofpbuf_at_assert(wbuffer, start, NLA_HDRLEN);
     return true;
@@ -348,7 +357,9 @@ rule_becomes_a_flow_however_long_its_actions_are(void **state)
 {
     add_unknown(1, 0x10000001);
     for (unsigned int n_tunnels = 0; n_tunnels < 32; n_tunnels++) {
-        const struct translation to = { .flow = 1, .n_tunnels = n_tunnels };
+        const struct translation to = {
+            .flow = 1, .n_tunnels = n_tunnels, .n_outputs = 1,
+        };
         struct offload_desc *desc = adopt(*state, &to);
         const struct nlattr *a;
         unsigned int n = 0;
@@ -363,6 +374,47 @@ rule_becomes_a_flow_however_long_its_actions_are(void **state)
     }
 }
 
+/* Open vSwitch 3.1 leaves actions out, from the first one that it does not
+ * know on: an output to a device that is not a port, or the meter of another
+ * run.  A flow without them would seem to do what OpenFlow wants. */
+static void
+rule_that_does_more_than_its_translation_is_no_flow(void **state)
+{
+    const ovs_u128 ufid = unit_tc_ufid(1);
+    static const struct {
+        unsigned int n_outputs; /* Of the rule. */
+        bool jumps;
+        struct translation to;
+        bool is_flow;
+    } cases[] = {
+        { 1, false, { .n_outputs = 1 }, true },
+        { 1, false, { .n_outputs = 0 }, false },
+        { 3, false, { .n_outputs = 3 }, true },
+        { 3, false, { .n_outputs = 2 }, false },
+        { 1, true, { .n_outputs = 1 }, false },
+        { 1, true, { .n_outputs = 1, .child = 7 }, true },
+        /* A rule of a chain stays a rule until no rule leads to it. */
+        { 1, false, { .n_outputs = 0, .chain = 5 }, true },
+        { 1, true, { .n_outputs = 1, .chain = 5 }, true },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct translation to = cases[i].to;
+        struct offload_desc *desc;
+
+        to.flow = 1;
+        add_unknown(1, 0x10000001);
+        unit_tc_set_outputs(&ufid, cases[i].n_outputs);
+        if (cases[i].jumps) {
+            unit_tc_set_jump(&ufid);
+        }
+        desc = adopt(*state, &to);
+        assert_int_equal(desc != NULL, cases[i].is_flow);
+        offload_desc_unref(desc);
+        assert_true(unit_tc_remove(&ufid));
+    }
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -374,6 +426,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rules_that_cannot_be_listed_or_deleted_are_told),
         TEST(rules_that_cannot_be_told_are_found_and_can_be_deleted),
         TEST(rule_becomes_a_flow_however_long_its_actions_are),
+        TEST(rule_that_does_more_than_its_translation_is_no_flow),
     };
 
     unit_init(argv[0]);

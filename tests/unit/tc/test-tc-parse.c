@@ -455,6 +455,29 @@ rule_that_goes_to_a_chain_jumps(void **state OVS_UNUSED)
     }
 }
 
+static void
+outputs_of_a_rule_are_counted(void **state OVS_UNUSED)
+{
+    static const struct {
+        struct action actions[3];
+        unsigned int n_outputs;
+    } cases[] = {
+#define ACTION(KIND) { .kind = KIND, .cookie_len = 16, COUNT_OF_NONE }
+        { { ACTION("gact") }, 0 },
+        { { ACTION("skbedit"), ACTION("mirred") }, 1 },
+        { { ACTION("mirred"), ACTION("vlan"), ACTION("mirred") }, 2 },
+        { { ACTION("mirred"), ACTION("mirred"), ACTION("mirred") }, 3 },
+#undef ACTION
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct kdp_tc_rule rule;
+
+        assert_true(parse_actions(cases[i].actions, &rule));
+        assert_int_equal(rule.n_outputs, cases[i].n_outputs);
+    }
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -466,6 +489,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(actions_that_do_not_count_the_flow_are_skipped),
         cmocka_unit_test(rule_was_used_when_one_of_its_actions_was),
         cmocka_unit_test(rule_that_goes_to_a_chain_jumps),
+        cmocka_unit_test(outputs_of_a_rule_are_counted),
     };
 
     unit_init(argv[0]);
