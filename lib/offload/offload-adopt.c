@@ -67,6 +67,40 @@ withdraw_old(struct offload *offload, uint32_t port, uint64_t id)
     offload_ports_set_cleared(&offload->ports, port, id);
 }
 
+static bool
+sends_to(const struct offload_desc *desc, uint32_t port)
+{
+    for (size_t i = 0; i < desc->n_outputs; i++) {
+        if (desc->outputs[i] == port) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns flows that send packets to 'port' to the kernel.  Their rules name
+ * the device that the port had, and drop the packets if another device has the
+ * number by now.  The next offer translates a flow again. */
+static void
+return_senders(struct offload *offload, uint32_t port)
+{
+    for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
+        struct offload_stripe *stripe = &offload->table.stripes[i];
+        struct offload_flow *flow;
+
+        ovs_mutex_lock(&stripe->mutex);
+        HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
+            if (is_concerned(flow)
+                && (sends_to(flow->desc, port)
+                    || (flow->tc_desc && sends_to(flow->tc_desc, port)))) {
+                offload_placement_return(offload, flow,
+                                         OFFLOAD_REASON_NO_PORT);
+            }
+        }
+        ovs_mutex_unlock(&stripe->mutex);
+    }
+}
+
 /* Handles the removal of the port of 'message'. */
 void
 offload_withdraw_port(struct offload *offload,
@@ -74,6 +108,7 @@ offload_withdraw_port(struct offload *offload,
 {
     offload_table_visit_port(&offload->table, message->port, drop_flow,
                              offload);
+    return_senders(offload, message->port);
     if (message->located) {
         sweep_later(offload, message->port, &message->place);
     }

@@ -14,7 +14,8 @@
  * When a port goes, its flows leave tc without being put into the kernel,
  * since the port gets no more packets, or none that belong to the datapath if
  * another program uses its device (offload_withdraw_port()).  They have no
- * copies then, until the user deletes them or the port is there again.  Two
+ * copies then, until the user deletes them or the port is there again.  Flows
+ * of other ports that send packets to the port return to the kernel.  Two
  * threads may process, in any order, the messages that a port is gone and that
  * another one has its number, while the number of threads changes.  So both
  * drop the flows, and the latter thread records that before it lets flows be

@@ -65,23 +65,28 @@ offload_device_goes() {
 add_test offload_device_replaced \
     'a device is made again before its flows are looked at' kdp 200
 offload_device_replaced() {
-    local i
+    local i name port
     allow_log 'could not (open|add) network device v-' \
         'cannot get R?STP stat(us|s) on nonexistent port' \
         'ethtool command ETHTOOL_[A-Z]* on network device v-.* failed: No such' \
         'flow_put: failed to get ifindex for v-[a-z]*: No such device'
     start_frames
-    ovs-vsctl set Interface v-left ofport_request=1
-    for i in 1 2 3; do
+    ovs-vsctl set Interface v-left ofport_request=1 -- \
+        set Interface v-right ofport_request=2
+    # The input and the output of the flow.
+    for i in 1 2 3 4 5 6; do
+        name=left port=1
+        test $((i % 2)) = 1 || name=right port=2
         install_frames_flow tc
         kill -STOP "$DAEMON_PID"
-        ip link del v-left
-        add_veth left ''
+        ip link del "v-$name"
+        add_veth $name ''
         kill -CONT "$DAEMON_PID"
         # The new device is a port, not what the database says of the old one.
-        wait_until $PATIENCE test -e /sys/class/net/v-left/master
-        interface_becomes v-left ofport=1
+        wait_until $PATIENCE test -e "/sys/class/net/v-$name/master"
+        interface_becomes "v-$name" ofport=$port
         install_frames_flow tc
+        wait_until $PATIENCE rules_lead_to v-right
         check_tc_agrees br0 v-left v-right
         start_receiver received right
         send_frames left --same -n 20

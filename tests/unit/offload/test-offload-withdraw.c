@@ -210,6 +210,92 @@ rules_of_a_dying_port_are_deleted_without_a_move(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* Puts flows 1, to port 2, and 2, to port 3, into tc. */
+static void
+init_with_outputs(struct unit_offload *unit)
+{
+    unit_offload_init(unit, NULL, 3);
+    unit_put(unit, unit_desc_to(1, 1, 0, 2, false), CREATE);
+    unit_put(unit, unit_desc_to(2, 1, 0, 3, false), CREATE);
+    unit_settle(unit);
+    assert_int_equal(unit_where(unit, 1), TC);
+    assert_int_equal(unit_where(unit, 2), TC);
+}
+
+/* The rule names the device that the port had. */
+static void
+flow_to_a_port_that_is_replaced_gets_another_rule(void **state OVS_UNUSED)
+{
+    struct load load = { .kernel = { 0 } };
+    struct unit_offload unit;
+    uint64_t n;
+
+    init_with_outputs(&unit);
+    unit_packets(&unit, 1, 3);
+    offload_fake_set_fail(unit.fake, count_operation, &load);
+    offload_port_del(unit.offload, 2);
+    offload_port_add(unit.offload, 2);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    assert_int_equal(unit_where(&unit, 2), TC);
+    unit_packets(&unit, 1, 4);
+    unit_dump(&unit, NULL, 0);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, 1), TC);
+    assert_int_equal(load.tc[OFFLOAD_COPY_DEL], 1);
+    assert_int_equal(load.tc[OFFLOAD_COPY_PUT], 1);
+    assert_int_equal(unit_get(&unit, 1, &n, NULL), 0);
+    assert_int_equal(n, 7);
+    unit_offload_uninit(&unit);
+}
+
+/* Its rule sends to the port, and its actions do not any more, or the other
+ * way round.  The port belongs to another thread than the flow. */
+static void
+flow_that_changes_leaves_tc_with_either_port(void **state OVS_UNUSED)
+{
+    struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    uint32_t port = 2;
+
+    config.n_threads = 2;
+    while (hash_int(port, 0) % 2 != 1) {
+        port++;
+    }
+    for (int i = 0; i < 2; i++) {
+        struct unit_offload unit;
+
+        unit_offload_init(&unit, &config, port + 2);
+        unit_put(&unit, unit_desc_to(1, 1, 0, port + i, false), CREATE);
+        unit_settle(&unit);
+        assert_int_equal(unit_where(&unit, 1), TC);
+        offload_fake_hold(unit.fake);
+        unit_put(&unit, unit_desc_to(1, 1, 0, port + !i, false), MODIFY);
+        offload_fake_wait_held(unit.fake, 1);
+        offload_port_del(unit.offload, port);
+        unit_wait_until(unit_reason(&unit, 1) == OFFLOAD_REASON_NO_PORT);
+        offload_fake_release(unit.fake);
+        unit_settle(&unit);
+        assert_int_equal(unit_where(&unit, 1), KERNEL);
+        unit_offload_uninit(&unit);
+    }
+}
+
+static void
+flow_on_its_way_to_tc_returns_when_its_output_goes(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, 2);
+    offload_fake_hold_returns(unit.fake);
+    unit_put(&unit, unit_desc_to(1, 1, 0, 2, false), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+    offload_port_del(unit.offload, 2);
+    offload_fake_release(unit.fake);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, 1), KERNEL);
+    unit_offload_uninit(&unit);
+}
+
 static void
 flow_of_a_dying_port_tells_what_it_counted(void **state OVS_UNUSED)
 {
@@ -563,6 +649,9 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(flush_counts_flows_that_only_tc_still_has),
         cmocka_unit_test(port_without_flows_costs_tc_nothing),
         cmocka_unit_test(rules_of_a_dying_port_are_deleted_without_a_move),
+        cmocka_unit_test(flow_to_a_port_that_is_replaced_gets_another_rule),
+        cmocka_unit_test(flow_that_changes_leaves_tc_with_either_port),
+        cmocka_unit_test(flow_on_its_way_to_tc_returns_when_its_output_goes),
         cmocka_unit_test(flow_of_a_dying_port_tells_what_it_counted),
         cmocka_unit_test(flow_comes_back_with_its_port),
         cmocka_unit_test(rule_that_nobody_knows_goes_with_its_port),
