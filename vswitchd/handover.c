@@ -20,6 +20,7 @@
 #include "dpif-netlink/dpif-netlink-kdp.h"
 #include "fatal-signal.h"
 #include "netdev-linux/if-notifier-kdp.h"
+#include "ofproto/connmgr.h"
 #include "ofproto/ofproto-provider.h"
 #include "openvswitch/poll-loop.h"
 #include "openvswitch/shash.h"
@@ -473,6 +474,31 @@ spawn(const char *program)
     return error;
 }
 
+/* True if a bridge in fail mode "standalone" has no controller that serves it.
+ * Such a bridge forwards by a hidden rule that OpenFlow does not show, and that
+ * Open vSwitch deletes with the controllers in MUTE.  The new daemon would add
+ * the rule only 15 seconds after it begins to connect. */
+static bool
+fails_open(void)
+{
+    struct sset names = SSET_INITIALIZER(&names);
+    const char *name;
+    bool fails = false;
+
+    ofproto_enumerate_names("system", &names);
+    SSET_FOR_EACH (name, &names) {
+        const struct ofproto *ofproto = ofproto_lookup(name);
+        const struct connmgr *mgr = ofproto ? ofproto->connmgr : NULL;
+
+        fails |= (mgr
+                  && connmgr_get_fail_mode(mgr) == OFPROTO_FAIL_STANDALONE
+                  && connmgr_has_controllers(mgr)
+                  && !connmgr_is_any_controller_admitted(mgr));
+    }
+    sset_destroy(&names);
+    return fails;
+}
+
 /* Returns NULL if a handover is possible, otherwise the reason why it is
  * not. */
 static const char *
@@ -487,6 +513,7 @@ check(void)
     return (options->refusal ? options->refusal
             : !__real_ovsdb_idl_has_lock(idl) ? database_away
             : userspace ? "there are bridges of datapath type netdev"
+            : fails_open() ? "a standalone bridge is without its controller"
             : (getenv("INVOCATION_ID") && !getenv("NOTIFY_SOCKET")
                ? "systemd takes no messages of the service (NotifyAccess)"
                : dpif_netlink_kdp_hand_over_check()));
@@ -532,6 +559,12 @@ handover_prepare(struct unixctl_conn *conn, int argc OVS_UNUSED,
                  const char *argv[] OVS_UNUSED, void *aux OVS_UNUSED)
 {
     if (is_next(conn, READY)) {
+        const char *refusal = check();
+
+        if (refusal) {
+            stop(refusal);
+            return;
+        }
         enter(MUTE);
         sset_clear(&muted);
         if_notifier_kdp_outdated();

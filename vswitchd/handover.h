@@ -62,6 +62,8 @@
  * Not handed over: MAC addresses and multicast groups that were learned,
  * statistics of OpenFlow rules, the state of LACP, STP, BFD and CFM.  A daemon
  * that offloads flows, has meters or runs under --monitor does not hand over.
+ * Nor does a daemon while a bridge in fail mode "standalone" is without its
+ * controller.
  *
  * The linker redirects some of the bridge's calls of ovsdb-idl and ofproto to
  * this module (--wrap).  Without a handover, the module passes them on.

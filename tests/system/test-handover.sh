@@ -284,3 +284,30 @@ handover_database_restarts() {
     logged 'no handover: the database is away' $n || fail 'no reason is logged'
     ! logged 'disabling this process' || fail 'bridges were deleted'
 }
+
+add_test handover_fails_open \
+    'there is no handover while a standalone bridge does without its controller' \
+    kdp 240
+handover_fails_open() {
+    local refusal='a standalone bridge is without its controller'
+    start_ovs
+    # Nobody listens there.
+    ovs-vsctl add-br br0 -- set-fail-mode br0 standalone -- \
+        set-controller br0 tcp:127.0.0.1:9 -- \
+        set Bridge br0 other_config:disable-in-band=true
+    connect br0 n1 10.1.1.1/24
+    connect br0 n2 10.1.1.2/24
+    allow_log 'handover\|WARN\|no handover: ' 'fail_open\|WARN\|' \
+        'rconn.*tcp:127.0.0.1:9'
+    matches "$(ovs-appctl handover/start "$KDP_DAEMON" 2>&1 || :)" "$refusal"
+    wait_until $((2 * PATIENCE)) logged 'failing open'
+    matches "$(ovs-appctl handover/start "$KDP_DAEMON" 2>&1 || :)" "$refusal"
+    ping_works n1 10.1.1.2
+    # The controller goes when the next daemon is there.
+    ovs-vsctl del-controller br0
+    start_next
+    ovs-vsctl set-controller br0 tcp:127.0.0.1:9
+    matches "$(ovs-appctl handover/prepare 2>&1 || :)" "$refusal"
+    wait_until $PATIENCE has_ended "$NEXT_PID"
+    test -S "$OVS_RUNDIR/br0.mgmt" || fail 'the management socket was moved'
+}
