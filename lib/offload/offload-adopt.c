@@ -453,11 +453,17 @@ reconcile_all(struct offload *offload, unsigned int thread,
 /* Compares the rules on the port of 'message', which belongs to 'thread', with
  * the table.  No flow of the port is offered before this is done.  Other
  * threads may still delete rules of flows of an earlier port with its number:
- * see reconcile(). */
+ * see reconcile().
+ *
+ * With 'ending', the engine ends.  It leaves the rules to the next run then,
+ * unless they are to be deleted: the main thread waits for the end. */
 void
-offload_adopt_port(struct offload *offload, unsigned int thread,
+offload_adopt_port(struct offload *offload, unsigned int thread, bool ending,
                    const struct offload_control *message)
 {
+    if (ending && may_adopt(offload, message)) {
+        return;
+    }
     withdraw_old(offload, message->port, message->port_id);
     reconcile_all(offload, thread, message);
     set_ready(offload, message);

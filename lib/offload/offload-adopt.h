@@ -36,7 +36,7 @@
 
 struct offload;
 
-void offload_adopt_port(struct offload *, unsigned int thread,
+void offload_adopt_port(struct offload *, unsigned int thread, bool ending,
                         const struct offload_control *);
 void offload_adopt_sweep(struct offload *, unsigned int thread,
                          const struct offload_control *);

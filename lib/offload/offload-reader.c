@@ -140,7 +140,8 @@ is_known(void *round_, uint32_t port, const struct offload_place *place)
 {
     struct round *round = round_;
 
-    return offload_ports_is_known(&round->offload->ports, port, place);
+    return (!is_stopped(round)
+            && offload_ports_is_known(&round->offload->ports, port, place));
 }
 
 /* Returns when the rule of 'flow' is to be read, in ms: when the user would

@@ -51,7 +51,8 @@
 enum stop {
     RUN,
     HAND_OVER,                  /* Give everything to other threads. */
-    DRAIN,                      /* Do everything except offers first. */
+    DRAIN,                      /* Do everything first, except offers and
+                                 * adopting rules. */
 };
 
 struct offload_thread {
@@ -89,10 +90,12 @@ static void
 run_control(struct offload_thread *thread, struct offload_control *control)
 {
     struct offload *offload = thread->offload;
+    unsigned int stop;
 
+    atomic_read_relaxed(&thread->stop, &stop);
     switch (control->item.type) {
     case OFFLOAD_ITEM_ADOPT:
-        offload_adopt_port(offload, thread->id, control);
+        offload_adopt_port(offload, thread->id, stop == DRAIN, control);
         break;
     case OFFLOAD_ITEM_PORT_GONE:
         offload_withdraw_port(offload, control);
@@ -385,8 +388,9 @@ offload_threads_set(struct offload *offload, unsigned int n)
 }
 
 /* Ends all threads once everything except offers has been done.  Flows in the
- * kernel stay there: the end of the process should not wait for tc to accept
- * thousands of flows.  A rule that tc fails to delete is left after
+ * kernel stay there, and rules of a previous run in tc: the end of the process
+ * should not wait for tc to accept, or the kernel to look for, thousands of
+ * flows.  A rule that tc fails to delete is left after
  * OFFLOAD_PATIENCE failures, or after the next failure if OFFLOAD_END_MSEC
  * have passed, as a driver may take long for each of thousands. */
 void

@@ -3,7 +3,8 @@
 /* The offload engine: rules in tc that no flow has, and flows whose rules tc
  * does not have.
  *
- *   O9  all tests */
+ *   O7  thread_that_ends_lists_no_more_places
+ *   O9  the others */
 
 #include <config.h>
 #include "harness/offload-engine.h"
@@ -14,6 +15,7 @@
 #include "harness/clock.h"
 #include "harness/unit.h"
 #include "harness/wait.h"
+#include "latch.h"
 #include "offload/offload-audit.h"
 #include "offload/offload-engine.h"
 #include "offload/offload-reader.h"
@@ -407,6 +409,43 @@ teardown(void **state OVS_UNUSED)
     return 0;
 }
 
+/* Lists the places of ports 1 and 2, and ends the thread in between. */
+static unsigned int n_places_listed;
+static struct latch stop_in_list;
+
+static void
+list_two_places(void *aux OVS_UNUSED, offload_is_known_cb *is_known,
+                offload_list_cb *cb OVS_UNUSED, void *cb_aux)
+{
+    for (uint32_t port = 1; port <= 2; port++) {
+        const struct offload_place place = { .data = { port } };
+
+        n_places_listed += is_known(cb_aux, port, &place);
+        latch_set(&stop_in_list);
+    }
+}
+
+/* A list takes the RTNL lock for each place, and there may be thousands. */
+static void
+thread_that_ends_lists_no_more_places(void **state OVS_UNUSED)
+{
+    static const struct offload_reader_pace pace = {
+        .interval = 1, .max_reads = SIZE_MAX,
+    };
+    struct unit_offload unit;
+
+    init(&unit);
+    unit.offload->backend.list_all = list_two_places;
+    latch_init(&stop_in_list);
+    n_places_listed = 0;
+    unit_clock_advance(1);
+    offload_reader_round(unit.offload, &pace, &stop_in_list);
+    assert_int_equal(n_places_listed, 1);
+    assert_int_equal(n_audits(&unit), 1);
+    latch_destroy(&stop_in_list);
+    unit_offload_uninit(&unit);
+}
+
 int
 main(void)
 {
@@ -417,6 +456,7 @@ main(void)
         TEST(there_is_no_audit_while_old_chains_are_kept),
         TEST(there_is_no_audit_without_an_interval),
         TEST(there_is_no_audit_of_a_tc_that_does_not_list_all),
+        TEST(thread_that_ends_lists_no_more_places),
         TEST(audits_are_as_far_apart_as_is_configured),
         TEST(rules_under_way_are_no_orphans),
         TEST(outdated_list_harms_nobody),

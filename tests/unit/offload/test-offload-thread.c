@@ -4,7 +4,9 @@
  * when it ends.
  *
  *   O3  deletes_and_changes_overtake_offers, thread_that_goes_hands_over
+ *   O5  rules_that_are_to_go_do_so_before_the_engine_ends
  *   O6  threads_come_and_go, and each test at its end
+ *   O7  old_rules_wait_for_the_next_run
  *
  * The order of operations is noted where they are carried out, and a thread is
  * held up until it has been asked for something, so that nothing depends on
@@ -20,6 +22,7 @@
 
 #include "ovs-thread.h"
 #include "harness/unit.h"
+#include "offload/offload-engine.h"
 #include "util.h"
 
 #define KERNEL OFFLOAD_FAKE_KERNEL
@@ -322,6 +325,94 @@ destroy_drops_offers_and_does_the_rest(void **state OVS_UNUSED)
     offload_fake_destroy(NULL);
 }
 
+/* Counts the reads of flows in the kernel. */
+static int
+count_gets(void *n, bool tc, const struct offload_copy_op *op)
+{
+    *(unsigned int *) n += !tc && op->type == OFFLOAD_COPY_GET;
+    return 0;
+}
+
+static unsigned int n_lists;
+
+static int
+list_nothing(void *aux OVS_UNUSED, uint32_t port OVS_UNUSED,
+             const struct offload_place *place OVS_UNUSED,
+             bool describe OVS_UNUSED, offload_dump_cb *cb OVS_UNUSED,
+             void *cb_aux OVS_UNUSED)
+{
+    n_lists++;
+    return 0;
+}
+
+enum { N_OLD = 10 };
+
+/* Makes '*unit' an engine whose thread is held up before it looks at the rules
+ * that a previous run left on port 2. */
+static void
+init_with_old_rules(struct unit_offload *unit)
+{
+    unit_offload_init(unit, NULL, 1);
+    for (uint32_t i = 1; i <= N_OLD; i++) {
+        struct offload_desc *desc = unit_desc(i, 2);
+
+        offload_fake_add(unit->fake, true, desc);
+        offload_desc_unref(desc);
+    }
+    offload_fake_hold(unit->fake);
+    unit_put(unit, unit_desc(FIRST_OFFER, 1), CREATE);
+    offload_fake_wait_held(unit->fake, 1);
+    offload_port_add(unit->offload, 2);
+}
+
+static void
+destroy_held(struct unit_offload *unit)
+{
+    held_until_join = unit->fake;
+    offload_destroy(unit->offload);
+    assert_null(held_until_join);
+}
+
+/* A thread that destroys the engine should not wait for flows that nobody
+ * uses. */
+static void
+old_rules_wait_for_the_next_run(void **state OVS_UNUSED)
+{
+    struct unit_offload unit;
+    unsigned int n_gets = 0;
+
+    init_with_old_rules(&unit);
+    unit.offload->backend.dump = list_nothing;
+    n_lists = 0;
+    offload_fake_set_fail(unit.fake, count_gets, &n_gets);
+    destroy_held(&unit);
+    assert_int_equal(n_lists, 0);
+    assert_int_equal(n_gets, 0);
+    assert_int_equal(offload_fake_count(unit.fake, true), N_OLD + 1);
+    offload_fake_destroy(unit.fake);
+}
+
+/* Everything is to leave tc, or the port was deleted. */
+static void
+rules_that_are_to_go_do_so_before_the_engine_ends(void **state OVS_UNUSED)
+{
+    for (int i = 0; i < 3; i++) {
+        struct unit_offload unit;
+
+        init_with_old_rules(&unit);
+        if (i == 0) {
+            offload_set_enabled(unit.offload, false);
+        } else if (i == 1) {
+            assert_int_equal(offload_flush(unit.offload), 0);
+        } else {
+            offload_port_del(unit.offload, 2);
+        }
+        destroy_held(&unit);
+        assert_int_equal(offload_fake_count(unit.fake, true), i == 2);
+        offload_fake_destroy(unit.fake);
+    }
+}
+
 int
 main(void)
 {
@@ -331,6 +422,8 @@ main(void)
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(thread_that_goes_hands_over),
         cmocka_unit_test(destroy_drops_offers_and_does_the_rest),
+        cmocka_unit_test(old_rules_wait_for_the_next_run),
+        cmocka_unit_test(rules_that_are_to_go_do_so_before_the_engine_ends),
     };
 
     unit_init("test-offload-thread");
