@@ -42,6 +42,8 @@ def points(curve):
 def compact(value, key=None):
     """Returns 'value', the member 'key' of something, with less detail."""
     if isinstance(value, dict):
+        if key == "median":
+            value = {k: v for k, v in value.items() if v is not None}
         if key == "curves":
             return {k: compact(points(v)) for k, v in value.items()}
         if key == "spread" and not isinstance(value, bool):
@@ -56,9 +58,10 @@ def compact(value, key=None):
     return value
 
 
-def entry(benchmark, results, figures=None):
+def entry(benchmark, results, figures=None, is_published=None):
     """Returns the published part of 'results': for configurations the
-    'figures' with these names."""
+    'figures' with these names, of a list the rows for which 'is_published' is
+    true."""
     kept = {k: v for k, v in results.items() if k not in RUNS}
     # The command names the configurations.
     if "parameters" in kept:
@@ -72,9 +75,13 @@ def entry(benchmark, results, figures=None):
     summary = kept.pop("summary", None)
     if isinstance(summary, dict) and figures:
         summary = {name: {k: ({f: x for f, x in v.items() if f in figures}
-                              if k in ("median", "spread") else v)
-                          for k, v in of.items() if k != "to_stock"}
+                              if k in ("median", "spread", "curves") else v)
+                          for k, v in of.items()
+                          if k not in ("to_stock", "found")}
                    for name, of in summary.items()}
+    if is_published:
+        summary = [row for row in summary
+                   if is_published(row, results["parameters"])]
     if summary is not None:
         kept["summary"] = summary
     return {"benchmark": benchmark, **compact(kept)}
@@ -86,7 +93,9 @@ NONE_TELLS = ("threads", "holds")
 
 def packed(rows):
     """Returns dictionaries 'rows' as names and rows of values."""
-    fields = list(dict.fromkeys(k for row in rows for k in row))
+    fields = list(dict.fromkeys(
+        k for row in rows for k, v in row.items()
+        if v is not None or k in NONE_TELLS))
     return {"fields": fields,
             "rows": [[row.get(k) for k in fields] for row in rows]}
 

@@ -74,6 +74,13 @@ def is_shown(row, parameters):
     return True
 
 
+def is_published(row, parameters):
+    """Returns true if the page shows 'row', in a table or a plot."""
+    return (is_shown(row, parameters)
+            or (report.PLAIN in parameters["conditions"]
+                and len(parameters["ports"]) > 1))
+
+
 # Figures in the tables, by test; CHANGES in those that change ports.
 SHOWN = {"steady": ("acquisitions_per_s", "cpu_share", "events_lost",
                     "route_changes_per_s"),

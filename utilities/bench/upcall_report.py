@@ -281,10 +281,12 @@ def problems(results):
 def targets(results):
     """Returns for each of our configurations which targets hold, or None for a
     target without a valid measurement.  Dispatch by CPU has no targets: its
-    ports share sockets."""
+    ports share sockets.  Nor have the settings of "upcall-target-delay", which
+    are compared with each other."""
     found = []
     for name, entry in results["summary"].items():
-        if (not name.startswith("kdp-") or name.startswith("kdp-per-cpu-")
+        if (not name.startswith("kdp-")
+                or name.startswith(("kdp-per-cpu-", "kdp-delay-"))
                 or not entry["available"]):
             continue
         void = {test for test, _ in flood_problems(entry)}
@@ -366,7 +368,11 @@ ROWS = [
 
 
 # Published figures: those in tables and plots.
-FIGURES = {key for _, key, _, _ in ROWS} | {"datapath_ports", "all_missed"} | {
+# Tests whose latencies are plotted.
+CURVES = ("alone", "flooded", "idle", "remote", "tunnel", "mixed")
+
+FIGURES = {key for _, key, _, _ in ROWS} | set(CURVES) | {
+    "datapath_ports", "all_missed"} | {
     f"{test}_{what}" for test in FLOODS
     for what in ("load", "not_full", "not_sent", "offered_per_s")}
 
