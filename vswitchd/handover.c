@@ -616,7 +616,7 @@ static void
 handover_clear_sockets(struct unixctl_conn *conn, int argc OVS_UNUSED,
                        const char *argv[] OVS_UNUSED, void *aux OVS_UNUSED)
 {
-    upcall_store_clear();
+    upcall_store_clear_at_end();
     unixctl_command_reply(conn, NULL);
 }
 

@@ -92,6 +92,7 @@ static bool changed OVS_GUARDED_BY(mutex);  /* Some are MISSING or GONE. */
 static long long int retry_at OVS_GUARDED_BY(mutex) = LLONG_MIN;
 static int last_error OVS_GUARDED_BY(mutex);
 static bool left OVS_GUARDED_BY(mutex);
+static bool clear_at_end OVS_GUARDED_BY(mutex);
 
 static bool
 exists(void)
@@ -628,10 +629,27 @@ upcall_store_end(void)
 }
 
 void
+upcall_store_clear_at_end(void)
+{
+    ovs_mutex_lock(&mutex);
+    clear_at_end = true;
+    ovs_mutex_unlock(&mutex);
+}
+
+void
 upcall_store_leave(void)
 {
     upcall_store_run();
     ovs_mutex_lock(&mutex);
+    if (clear_at_end && systemd >= 0) {
+        const struct entry *entry;
+
+        HMAP_FOR_EACH (entry, node, &entries) {
+            if (entry->state != MISSING) {
+                remove_from_systemd(entry, 0);
+            }
+        }
+    }
     left |= systemd >= 0;       /* The monitor ends with the daemon. */
     ovs_mutex_unlock(&mutex);
 }
@@ -645,23 +663,6 @@ upcall_store_is_left(void)
     retval = left;
     ovs_mutex_unlock(&mutex);
     return retval;
-}
-
-void
-upcall_store_clear(void)
-{
-    const struct entry *entry;
-
-    ovs_mutex_lock(&mutex);
-    if (systemd >= 0) {
-        HMAP_FOR_EACH (entry, node, &entries) {
-            if (entry->state != MISSING) {
-                remove_from_systemd(entry, 0);
-            }
-        }
-        left = true;
-    }
-    ovs_mutex_unlock(&mutex);
 }
 
 /* Handing over. */

@@ -89,16 +89,16 @@ bool upcall_store_has_found(void);
 /* Closes the sockets that were found and not taken. */
 void upcall_store_end(void);
 
+/* Makes upcall_store_leave() remove all sockets from systemd's store, because
+ * the next process will not get them.  It then waits for systemd to read the
+ * messages. */
+void upcall_store_clear_at_end(void);
+
 /* Says that the process is about to end.  If the sockets outlive the process,
  * the store removes nothing from now on, and upcall_store_is_left() is true:
  * the kernel may go on sending to the sockets. */
 void upcall_store_leave(void);
 bool upcall_store_is_left(void);
-
-/* Removes all sockets from systemd's store, because the next process will not
- * get them, and says that this process is about to end.  Waits for systemd to
- * read the messages. */
-void upcall_store_clear(void);
 
 /* Gives copies of all sockets to the process at the other end of 'sock', a
  * connection of sequenced packets.  That process calls upcall_store_receive(),
