@@ -144,7 +144,7 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
     ofpbuf_init(&buffer, NL_DUMP_BUFSIZE);
     /* The actions of a rule may be longer than any key of a flow. */
     ofpbuf_init(&act, 1024);
-    kdp_tc_only_ours(true);
+    kdp_tc_only_adoptable(true);
     while (ovs_compat_rule_dump_next(dump, &match, &actions, &stats, &attrs,
                                      &ufid, &buffer, &act)) {
         struct port_rule *r = port_rule_find(rules, &ufid);
@@ -168,7 +168,7 @@ adopt_rules(struct kdp_tc *tc, uint32_t port_no, struct netdev *netdev,
             cb(cb_aux, &ufid, desc, &seen, rule);
         }
     }
-    kdp_tc_only_ours(false);
+    kdp_tc_only_adoptable(false);
     ofpbuf_uninit(&act);
     ofpbuf_uninit(&buffer);
     ovs_compat_rule_dump_destroy(dump);

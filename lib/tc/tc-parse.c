@@ -197,6 +197,7 @@ parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
          * the size of packets. */
         return true;
     }
+    rule->checks_size |= kdp_tc_kind_is_policer(kind);
     if (!kdp_tc_kind_is_policer(kind) && kind->is_common) {
         /* An output follows a shared action, and counts the same packets. */
         return parse_stats(attrs[TCA_ACT_STATS], &others_sw, &others_hw);

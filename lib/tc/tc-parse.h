@@ -53,6 +53,7 @@ struct kdp_tc_rule {
     unsigned int n_outputs;     /* Devices that it sends packets to. */
     bool jumps;                 /* It leads to another chain.  Unknown in terse
                                  * dumps. */
+    bool checks_size;           /* It checks the size of packets. */
 };
 
 /* Stores the rule in 'msg' in '*rule' and returns true, or returns false if it

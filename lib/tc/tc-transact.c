@@ -45,17 +45,17 @@ bool kdp_stock_nl_dump_next(struct nl_dump *, struct ofpbuf *reply,
                             struct ofpbuf *buffer);
 
 static bool
-may_be_ours(const struct ofpbuf *msg)
+is_adoptable(const struct ofpbuf *msg)
 {
     struct kdp_tc_rule rule;
 
-    return kdp_tc_rule_parse(msg, &rule);
+    return kdp_tc_rule_parse(msg, &rule) && !rule.checks_size;
 }
 
 void
-kdp_tc_only_ours(bool only_ours)
+kdp_tc_only_adoptable(bool only_adoptable)
 {
-    nl_intercept_replies(only_ours ? may_be_ours : NULL);
+    nl_intercept_replies(only_adoptable ? is_adoptable : NULL);
 }
 
 /* Copies the thread's next request to add a rule to 'rule', which is empty. */

@@ -94,8 +94,11 @@ typedef void kdp_tc_actions_cb(void *aux, const struct ofpbuf *msg);
 int kdp_tc_dump_actions(const char *kind, kdp_tc_actions_cb *, void *aux);
 
 /* Makes dumps of the flow API by the calling thread skip rules that are not
- * ours: it may log warnings about actions that it does not know. */
-void kdp_tc_only_ours(bool only_ours);
+ * ours, because it may log warnings about actions that it does not know, and
+ * rules that check the size of packets.  Open vSwitch 3.1 translates the same
+ * action of such a rule for ever if an output or a meter in one of its branches
+ * is gone. */
+void kdp_tc_only_adoptable(bool only_adoptable);
 
 /* Returns the place of the rules of 'netdev', a device with index
  * 'ifindex'. */

@@ -90,7 +90,8 @@ tests_unit_tc_test_tc_orphans_LDFLAGS = \
 	-Wl,--wrap=xpthread_join
 tests_unit_tc_test_tc_parse_SOURCES = \
 	tests/unit/tc/test-tc-parse.c $(unit_common)
-tests_unit_tc_test_tc_parse_LDFLAGS = $(AM_LDFLAGS) $(unit_clock_wrap)
+tests_unit_tc_test_tc_parse_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=kdp_stock_nl_dump_next
 tests_unit_tc_test_tc_desc_SOURCES = \
 	tests/unit/tc/test-tc-desc.c $(unit_common)
 tests_unit_tc_test_tc_shared_action_SOURCES = \
