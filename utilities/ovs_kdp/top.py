@@ -9,6 +9,9 @@ import time
 
 from ovs_kdp import daemon, page, view
 
+# Seconds to wait for an answer to a live view.  Meanwhile no key is read.
+TIMEOUT = 3.0
+
 KEYS = "q: quit   s: sort by the next column   /: filter ports   " \
        "n: senders   p: pause"
 
@@ -33,14 +36,15 @@ class Screen:
 
     def refresh(self):
         """Gets the state of the daemon."""
-        self.next = time.monotonic() + self.interval
         try:
             look = view.Look(self.target)
+            self.shown = view.View(look,
+                                   self.shown.look if self.shown else None)
+            self.complaint = ""
         except daemon.DaemonError as error:
             self.complaint = str(error)
-            return
-        self.complaint = ""
-        self.shown = view.View(look, self.shown.look if self.shown else None)
+        # The daemon may take longer than the interval.
+        self.next = time.monotonic() + self.interval
 
     def key(self, key):
         """Handles 'key'.  Returns False at the end."""
@@ -122,11 +126,10 @@ class Screen:
     def run(self):
         """Runs until the user ends it."""
         while True:
-            left = self.next - time.monotonic()
-            if left <= 0 and not self.paused:
+            if time.monotonic() >= self.next and not self.paused:
                 self.refresh()
-                continue
             self.draw()
+            left = max(0, self.next - time.monotonic())
             self.window.timeout(-1 if self.paused else int(left * 1000) + 1)
             try:
                 key = self.window.get_wch()
@@ -197,16 +200,16 @@ def parse(argv):
 def main(argv=None):
     """The program."""
     options = parse(argv)
-    target = daemon.Daemon(options.target)
     try:
         if options.once or options.json:
-            once(target, options)
+            once(daemon.Daemon(options.target), options)
         elif not sys.stdout.isatty():
             print("ovs-kdp-top: standard output is not a terminal; use --once "
                   "or --json", file=sys.stderr)
             return 2
         else:
-            curses.wrapper(in_terminal, target, options)
+            curses.wrapper(in_terminal,
+                           daemon.Daemon(options.target, TIMEOUT), options)
     except daemon.DaemonError as error:
         print("ovs-kdp-top: %s" % error, file=sys.stderr)
         return 1

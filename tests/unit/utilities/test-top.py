@@ -224,6 +224,20 @@ class TerminalTest(unittest.TestCase):
         self.tmux("send-keys", "q")
         self.has("ended with 0")
 
+    def test_a_daemon_that_hangs_is_named_and_keys_work(self):
+        self.has("vif39")
+        upcalls = self.daemon.shown["upcall/show"]
+        self.daemon.shown["upcall/show"] = None
+        self.has("upcall/show: no answer in 3 s")
+        self.has("vif39")
+        self.daemon.shown["upcall/show"] = upcalls
+        self.wait_for(lambda screen: "no answer" not in screen,
+                      "the daemon answers")
+        self.daemon.shown["upcall/show"] = None
+        self.has("no answer")
+        self.tmux("send-keys", "q")
+        self.has("ended with 0")
+
     def test_a_small_terminal_and_a_daemon_that_goes_and_comes(self):
         self.has("vif39")
         self.tmux("resize-window", "-x", "30", "-y", "5")
