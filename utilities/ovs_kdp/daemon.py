@@ -61,15 +61,22 @@ class Daemon:
     def __init__(self, target="ovs-vswitchd", timeout=TIMEOUT):
         self.target = target
         self.timeout = timeout
+        self.deadline = None
+
+    def at_once(self):
+        """The same daemon, with the time limit for all commands together."""
+        daemon = Daemon(self.target, self.timeout)
+        daemon.deadline = time.monotonic() + self.timeout
+        return daemon
 
     def text(self, command, *args):
         """The answer to 'command'."""
-        deadline = time.monotonic() + self.timeout
+        deadline = self.deadline or time.monotonic() + self.timeout
         path = socket_of(self.target)
         try:
             error, stream = ovs.stream.Stream.open_block(
                 ovs.stream.Stream.open("unix:" + path),
-                timeout=int(self.timeout * 1000))
+                timeout=max(1, int((deadline - time.monotonic()) * 1000)))
         except OSError as exception:
             error = exception.errno
         if error:

@@ -17,36 +17,50 @@ from ovs_kdp import daemon, metrics
 
 PORT = 9476
 
+# Seconds that the daemon may take for a scrape.  Prometheus gives up after 10
+# by default, and then knows nothing of the daemon.
+TIMEOUT = 8.0
+
 
 class Collector:
-    """Collects metrics from the daemon, once at a time."""
+    """Collects metrics from the daemon, once at a time.  Scrapes that wait for
+    each other share what was collected after all of them had come."""
 
     def __init__(self, target, with_ports=True):
         self.target = target
         self.with_ports = with_ports
         self.lock = threading.Lock()
+        self.begin = None
+        self.families = []
         self.complaint = None
 
     def collect(self):
         """All metric families.  They include whether the daemon answers, so
         that a failure of its monitoring is visible."""
-        begin = time.monotonic()
-        families = metrics.Families()
+        arrival = time.monotonic()
         with self.lock:
-            up = self._ask(families)
+            if self.begin is None or self.begin < arrival:
+                self.begin = time.monotonic()
+                self.families = self._collect()
+            return self.families
+
+    def _collect(self):
+        families = metrics.Families()
+        up = self._ask(families)
         families.gauge("up", "1 if the daemon answered.", {}, up)
         families.gauge("scrape_duration_seconds",
                        "Duration of the daemon's answers.", {},
-                       time.monotonic() - begin)
-        return families.families.values()
+                       time.monotonic() - self.begin)
+        return list(families.families.values())
 
     def _ask(self, families):
         complaint = None
         shown = {}
+        target = self.target.at_once()
         try:
-            version = self.target.text("version")
+            version = target.text("version")
             for command in metrics.ADDERS:
-                shown[command] = self._show(command)
+                shown[command] = self._show(target, command)
         except daemon.DaemonError as error:
             complaint = str(error)
         if complaint != self.complaint:
@@ -65,11 +79,12 @@ class Collector:
                 metrics.ADDERS[command](families, show)
         return 1
 
-    def _show(self, command):
+    @staticmethod
+    def _show(target, command):
         """The JSON of 'command', or None if the daemon lacks the command or
         has nothing to show, as on stock providers."""
         try:
-            return self.target.show(command)
+            return target.show(command)
         except daemon.CommandError:
             return None
 
@@ -126,6 +141,12 @@ class Server(ThreadingHTTPServer):
                                else socket.AF_INET)
         super().__init__(address, Handler)
 
+    def handle_error(self, request, client_address):
+        """Called for an exception.  A client may go before it has its
+        answer."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
 
 def parse_address(text):
     """(host, port) of "HOST:PORT", "[HOST]:PORT" or ":PORT"."""
@@ -154,8 +175,9 @@ def parse(argv):
         "--no-ports", action="store_true",
         help="export sums over all ports instead of samples of each")
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=daemon.TIMEOUT,
-        help="how long the daemon may take to answer (default: %(default)g)")
+        "--timeout", metavar="SECONDS", type=float, default=TIMEOUT,
+        help="how long the daemon may take for a scrape (default: "
+        "%(default)g)")
     parser.add_argument(
         "--once", action="store_true",
         help="print the metrics to standard output instead")

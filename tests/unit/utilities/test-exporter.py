@@ -5,6 +5,8 @@
 import json
 import os
 import resource
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,7 @@ tap.need_programs("promtool")
 
 from fake_daemon import FakeDaemon, answers, sender  # noqa: E402
 from ovs_kdp import exporter  # noqa: E402
-from ovs_kdp.daemon import Daemon  # noqa: E402
+from ovs_kdp.daemon import Daemon, DaemonError  # noqa: E402
 from prometheus_client import generate_latest  # noqa: E402
 from prometheus_client.parser import (  # noqa: E402
     text_string_to_metric_families)
@@ -215,6 +217,27 @@ class ExporterTest(unittest.TestCase):
         self.assertIn("ovs_kdp_up 0.0", text)
         self.assertIn("no answer", collector.complaint)
 
+    def test_all_commands_of_a_scrape_have_one_deadline(self):
+        self.shown["upcall/show"] = None
+        target = Daemon(self.path, 10000).at_once()
+        target.deadline = time.monotonic() + 0.2
+        self.assertTrue(target.text("version"))
+        with self.assertRaises(DaemonError):
+            target.text("upcall/show")
+
+    def test_scrapes_that_wait_share_what_is_collected(self):
+        collector = exporter.Collector(Daemon(self.path, 60))
+        first = collector.collect()
+        n = len(self.daemon.asked)
+
+        # Another scrape began after this one had come.
+        collector.begin = time.monotonic() + 1000
+        self.assertIs(collector.collect(), first)
+        self.assertEqual(len(self.daemon.asked), n)
+        collector.begin = time.monotonic() - 1000
+        self.assertIsNot(collector.collect(), first)
+        self.assertEqual(len(self.daemon.asked), 2 * n)
+
     def test_a_name_with_quotes_is_escaped(self):
         name = 'odd "name"\\ \n ä'
         self.shown["upcall/show"][0]["ports"][1]["name"] = name
@@ -290,6 +313,22 @@ class ServerTest(unittest.TestCase):
         self.assertIn("answers again", self.process.stderr.readline())
         self.assertEqual(self.get(url + "/")[0], 200)
         self.assertEqual(self.get(url + "/other")[0], 404)
+
+    def test_a_client_that_goes_is_no_error(self):
+        url = self.start("--listen", "127.0.0.1:0", "--timeout", "0.5")
+        self.daemon = FakeDaemon(self.path)
+        self.daemon.shown["version"] = None
+        host, port = url.split("/")[2].split(":")
+        with socket.create_connection((host, int(port))) as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                              struct.pack("ii", 1, 0))
+            client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            while not self.daemon.asked:
+                time.sleep(0.01)
+        self.assertIn("no answer", self.process.stderr.readline())
+        self.assertEqual(self.get(url + "/metrics")[0], 200)
+        self.process.terminate()
+        self.assertEqual(self.process.stderr.read(), "")
 
     def test_wrong_options_are_named(self):
         for args in (["--listen", "nonsense"], ["--listen", "h:70000"],
