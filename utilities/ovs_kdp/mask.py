@@ -10,13 +10,18 @@ import ipaddress
 import re
 
 # Candidates, which are checked afterwards.  Times and ids of flows look like
-# addresses, too.
-MAC = re.compile(r"(?<![0-9A-Fa-f:.-])(?:[0-9A-Fa-f]{2}:){5,}[0-9A-Fa-f]{2}"
+# addresses, too.  Some programs omit leading zeros of a MAC address.  A minus
+# sign stands before the second address of a range, or is part of a name.
+MAC = re.compile(r"(?<![0-9A-Fa-f:-])(?:(?:[0-9A-Fa-f]{1,2}:){5}"
+                 r"[0-9A-Fa-f]{1,2}|(?:[0-9A-Fa-f]{2}:){6,}[0-9A-Fa-f]{2})"
                  r"(?![0-9A-Fa-f:])")
-IPV4 = re.compile(r"(?<![0-9A-Za-z.-])(?:[0-9]{1,3}\.){3}[0-9]{1,3}"
-                  r"(?![0-9A-Za-z]|\.[0-9])")
-IPV6 = re.compile(r"(?<![0-9A-Za-z:.-])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4})"
+IPV4 = re.compile(r"(?:(?<![0-9A-Za-z.-])|(?<=[0-9]-))"
+                  r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9A-Za-z]|\.[0-9])")
+IPV6 = re.compile(r"(?:(?<![0-9A-Za-z:.-])|(?<=[0-9A-Fa-f:]-))"
+                  r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4})"
                   r"{2,7}(?:[0-9]{0,3}(?:\.[0-9]{1,3}){3})?(?![0-9A-Za-z:])")
+# By default it contains the MAC address of the bridge.
+DPID = re.compile(r"((?:datapath[ _-]id|dpid)[ :=\"]*)([0-9a-f]{16})\b", re.I)
 PLAIN_MACS = ("00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff")
 
 
@@ -34,9 +39,13 @@ class Masker:
         return self.names[key]
 
     def _mac(self, match):
-        address = match.group().lower()
+        address = ":".join("%02x" % int(part, 16)
+                           for part in match.group().split(":"))
         return (match.group() if address in PLAIN_MACS
                 else self._name("mac", address))
+
+    def _dpid(self, match):
+        return match.group(1) + self._name("dpid", match.group(2).lower())
 
     def _ip(self, match):
         try:
@@ -50,5 +59,5 @@ class Masker:
 
     def mask(self, text):
         """'text' without addresses."""
-        return IPV4.sub(self._ip, IPV6.sub(self._ip, MAC.sub(self._mac,
-                                                             text)))
+        text = DPID.sub(self._dpid, MAC.sub(self._mac, text))
+        return IPV4.sub(self._ip, IPV6.sub(self._ip, text))

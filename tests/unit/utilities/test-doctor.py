@@ -204,7 +204,19 @@ class MaskTest(unittest.TestCase):
                 ("2001:DB8::1", "ipv6-2"),
                 ("eth(src=52:54:00:aa:bb:cc,dst=52:54:00:AA:BB:CC)",
                  "eth(src=mac-1,dst=mac-1)"),
-                ("src=2001:db8:0:0:0:0:0:1,", "src=ipv6-2,")):
+                ("src=2001:db8:0:0:0:0:0:1,", "src=ipv6-2,"),
+                ("1:2:3:4:5:6:7:8", "ipv6-4"),
+                ("nat(src=192.0.2.1-192.0.2.2)", "nat(src=ipv4-1-ipv4-2)"),
+                ("nat(src=2001:db8::1-2001:db8::2)", "nat(src=ipv6-2-ipv6-5)"),
+                ("bridge_id 8000.52:54:0:aa:bb:cc root 8000.52:54:00:aa:bb:c",
+                 "bridge_id 8000.mac-1 root 8000.mac-2"),
+                ("link/infiniband 80:00:00:48:fe:80:00:01 brd",
+                 "link/infiniband mac-3 brd"),
+                ("br0: using datapath ID 00005254AB123456",
+                 "br0: using datapath ID dpid-1"),
+                ("(xid=0x2): dpid:00005254ab123456", "(xid=0x2): dpid:dpid-1"),
+                ("datapath_id : \"00005254ab123457\"",
+                 "datapath_id : \"dpid-2\"")):
             self.assertEqual(masker.mask(text), expected)
         self.assertEqual(mask.Masker().mask("198.51.100.9"), "ipv4-1")
 
@@ -214,7 +226,8 @@ class MaskTest(unittest.TestCase):
                      "00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff",
                      "ufid:01234567-89ab-cdef-0123-456789abcdef",
                      "3.1.0-2+deb12u1", "qdisc ingress ffff: parent ffff:fff1",
-                     "std::vector", "1:2:3"):
+                     "std::vector", "1:2:3", "vxlan-10.1.2.3",
+                     "00005254ab123456"):
             self.assertEqual(mask.Masker().mask(text), text)
 
 
