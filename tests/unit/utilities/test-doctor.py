@@ -149,6 +149,22 @@ class DoctorTest(unittest.TestCase):
                       self.parts(result.stdout))
         self.assertIn(b"nothing was found", result.stderr)
 
+    def test_a_bundle_goes_to_a_pipe_and_where_a_link_leads(self):
+        pipe, link = self.dir.name + "/pipe", self.dir.name + "/link"
+        os.mkfifo(pipe)
+        with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as cat:
+            self.doctor("--bundle", pipe)
+            self.assertIn("ovs-kdp-bundle/findings.txt",
+                          self.parts(cat.stdout.read()))
+        self.assertFalse(os.path.isfile(pipe))
+        os.symlink(self.file, link)
+        self.doctor("--bundle", link)
+        self.assertTrue(os.path.islink(link))
+        self.assertIn("ovs-kdp-bundle/findings.txt", self.parts(self.read()))
+        os.unlink(link)
+        os.symlink(pipe + "-that-is-missing/file", link)
+        self.assertEqual(self.doctor("--bundle", link).returncode, 3)
+
     def test_a_bundle_is_made_without_a_daemon(self):
         self.daemon.close()
         self.daemon = None
