@@ -12,6 +12,7 @@ dist_kdppython_DATA = \
 	utilities/ovs_kdp/mask.py \
 	utilities/ovs_kdp/metrics.py \
 	utilities/ovs_kdp/page.py \
+	utilities/ovs_kdp/program.py \
 	utilities/ovs_kdp/tc_rules.py \
 	utilities/ovs_kdp/top.py \
 	utilities/ovs_kdp/view.py

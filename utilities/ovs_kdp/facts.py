@@ -7,7 +7,7 @@ Nothing here fails: a part that is not available says why.
 import os
 import subprocess
 
-from ovs_kdp import daemon
+from ovs_kdp import daemon, program
 
 # Commands of the daemon, as text; those in daemon.SHOWS also as JSON.
 COMMANDS = ("version", "kdp/doctor", *daemon.SHOWS,
@@ -55,17 +55,13 @@ def read(path, last=None):
         return "not there: %s\n" % error
 
 
-def run(program):
+def run(argv):
     """The output of a program."""
     try:
-        result = subprocess.run(program, stdout=subprocess.PIPE, text=True,
-                                stderr=subprocess.STDOUT, errors="replace",
-                                stdin=subprocess.DEVNULL,
-                                timeout=PROGRAM_TIMEOUT, check=False)
+        status, output = program.run(argv, PROGRAM_TIMEOUT, subprocess.STDOUT)
     except (OSError, subprocess.TimeoutExpired) as error:
         return "not there: %s\n" % error
-    return result.stdout + ("" if result.returncode == 0 else
-                            "exit status %d\n" % result.returncode)
+    return output + ("" if status == 0 else "exit status %d\n" % status)
 
 
 def ask(target, command, *args):
@@ -103,8 +99,8 @@ def collect(target):
             yield ("system" + path.replace("/", "-").replace("%d", "daemon"),
                    read(path % pid))
     yield "system-kernel-config", kernel_config()
-    for program in PROGRAMS:
+    for argv in PROGRAMS:
         yield ("programs/%s.txt" % "-".join(
-            word.strip("-.*") for word in program if word.strip("-.*")),
-            run(program))
+            word.strip("-.*") for word in argv if word.strip("-.*")),
+            run(argv))
     yield "daemon/log.txt", read(LOG, LOG_BYTES)

@@ -10,6 +10,8 @@ import json
 import re
 import subprocess
 
+from ovs_kdp import program
+
 # Most devices that are checked: each takes a request under the RTNL lock.
 MAX_DEVICES = 200
 TIMEOUT = 20
@@ -30,12 +32,11 @@ def is_ours(rule):
 def rules_of_others(device):
     """Preferences of rules on 'device' that are not the daemon's."""
     try:
-        result = subprocess.run(
+        _, output = program.run(
             ["tc", "-json", "filter", "show", "dev", device, "ingress"],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            timeout=TIMEOUT, check=False)
-        rules = json.loads(result.stdout or "[]")
-    except (OSError, ValueError, subprocess.TimeoutExpired):
+            TIMEOUT, subprocess.DEVNULL)
+        rules = json.loads(output or "[]")
+    except (OSError, ValueError):
         return []
     return sorted({rule.get("pref", 0) for rule in rules
                    if "handle" in rule.get("options", {})
@@ -52,7 +53,10 @@ def findings(shown):
                if port["ifindex"] and port["nsid"] is None]
     found = []
     for device in devices[:MAX_DEVICES]:
-        preferences = rules_of_others(device)
+        try:
+            preferences = rules_of_others(device)
+        except subprocess.TimeoutExpired:
+            break               # The others would wait, too.
         if preferences:
             found.append({
                 "name": "rules-of-others",

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tarfile
@@ -17,7 +18,7 @@ import tap
 tap.need("ovs")
 
 import fake_daemon  # noqa: E402
-from ovs_kdp import mask  # noqa: E402
+from ovs_kdp import facts, mask, program, tc_rules  # noqa: E402
 
 FINDING = {"name": "upcalls-lost", "what": "port 192.0.2.7: 5 upcalls",
            "why": "They are gone.", "advice": "Limit them."}
@@ -204,6 +205,52 @@ class DoctorTest(unittest.TestCase):
         self.assertEqual(self.doctor("--mask").returncode, 2)
         self.assertEqual(self.doctor("more").returncode, 2)
         self.assertEqual(self.doctor("-b", "/nowhere/x").returncode, 3)
+
+
+class ProgramTest(unittest.TestCase):
+    """Programs that do not end."""
+
+    # Its child keeps the output open, as a program does that cannot be killed
+    # while it waits in the kernel.
+    HANGS = ["sh", "-c", "sleep 1000 & echo $! > \"$0\"; wait"]
+
+    def setUp(self):
+        self.dir = tempfile.TemporaryDirectory(prefix="test-program")
+        self.pidfile = self.dir.name + "/pid"
+        self.timeouts = facts.PROGRAM_TIMEOUT, tc_rules.TIMEOUT
+        facts.PROGRAM_TIMEOUT = tc_rules.TIMEOUT = 2
+
+    def tearDown(self):
+        facts.PROGRAM_TIMEOUT, tc_rules.TIMEOUT = self.timeouts
+        self.dir.cleanup()
+
+    def end(self):
+        """Ends the child.  Fails if it has ended."""
+        with open(self.pidfile, encoding="ascii") as file:
+            os.kill(int(file.read()), signal.SIGKILL)
+
+    def test_nobody_waits_for_the_end(self):
+        self.assertIn("timed out", facts.run([*self.HANGS, self.pidfile]))
+        self.end()
+
+    def test_no_other_device_is_checked(self):
+        asked = []
+
+        def run(argv, timeout, stderr):
+            asked.append(argv)
+            return run_program([*self.HANGS, self.pidfile], timeout, stderr)
+
+        run_program, program.run = program.run, run
+        try:
+            ports = [{"name": name, "ifindex": 1, "nsid": None}
+                     for name in ("a", "b")]
+            self.assertEqual(tc_rules.findings({
+                "offload/show": [{"enabled": True}],
+                "vport-table/show": [{"ports": ports}]}), [])
+        finally:
+            program.run = run_program
+        self.assertEqual(len(asked), 1)
+        self.end()
 
 
 class MaskTest(unittest.TestCase):
