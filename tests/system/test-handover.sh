@@ -286,7 +286,7 @@ handover_database_restarts() {
 }
 
 add_test handover_fails_open \
-    'there is no handover while a standalone bridge does without its controller' \
+    'no handover while a standalone bridge does without its controller (R6)' \
     kdp 240
 handover_fails_open() {
     local refusal='a standalone bridge is without its controller'
