@@ -129,6 +129,8 @@ def parse(argv):
     options = parser.parse_args(argv)
     if options.mask and not options.bundle:
         parser.error("--mask is for --bundle")
+    if options.bundle == "/dev/stdout":
+        options.bundle = "-"    # The findings must not get into the archive.
     return options
 
 

@@ -145,10 +145,11 @@ class DoctorTest(unittest.TestCase):
         self.assertIn("not there", parts[root + "daemon/vlog-list.txt"])
 
     def test_the_bundle_goes_to_standard_output_too(self):
-        result = self.doctor("--bundle", "-")
-        self.assertIn("ovs-kdp-bundle/findings.txt",
-                      self.parts(result.stdout))
-        self.assertIn(b"nothing was found", result.stderr)
+        for name in ("-", "/dev/stdout"):
+            result = self.doctor("--bundle", name)
+            self.assertIn("ovs-kdp-bundle/findings.txt",
+                          self.parts(result.stdout))
+            self.assertIn(b"nothing was found", result.stderr)
 
     def test_a_bundle_goes_to_a_pipe_and_where_a_link_leads(self):
         pipe, link = self.dir.name + "/pipe", self.dir.name + "/link"
