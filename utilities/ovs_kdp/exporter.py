@@ -23,14 +23,15 @@ TIMEOUT = 8.0
 
 
 class Collector:
-    """Collects metrics from the daemon, once at a time.  Scrapes that wait for
-    each other share what was collected after all of them had come."""
+    """Collects metrics from the daemon, once at a time.  A scrape that comes
+    during a collection waits for its result instead of collecting again, so
+    that no scrape takes longer than one collection."""
 
     def __init__(self, target, with_ports=True):
         self.target = target
         self.with_ports = with_ports
         self.lock = threading.Lock()
-        self.begin = None
+        self.end = None
         self.families = []
         self.complaint = None
 
@@ -39,18 +40,19 @@ class Collector:
         that a failure of its monitoring is visible."""
         arrival = time.monotonic()
         with self.lock:
-            if self.begin is None or self.begin < arrival:
-                self.begin = time.monotonic()
+            if self.end is None or self.end < arrival:
                 self.families = self._collect()
+                self.end = time.monotonic()
             return self.families
 
     def _collect(self):
+        begin = time.monotonic()
         families = metrics.Families()
         up = self._ask(families)
         families.gauge("up", "1 if the daemon answered.", {}, up)
         families.gauge("scrape_duration_seconds",
                        "Duration of the daemon's answers.", {},
-                       time.monotonic() - self.begin)
+                       time.monotonic() - begin)
         return list(families.families.values())
 
     def _ask(self, families):

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
@@ -28,6 +29,21 @@ from prometheus_client.parser import (  # noqa: E402
     text_string_to_metric_families)
 
 DATAPATH = '{datapath="system@ovs-system"'
+
+
+class CountedLock:
+    """A lock that says how many threads wanted it."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.wanted = threading.Semaphore(0)
+
+    def __enter__(self):
+        self.wanted.release()
+        self.lock.acquire()
+
+    def __exit__(self, *args):
+        self.lock.release()
 
 
 class ExporterTest(unittest.TestCase):
@@ -225,17 +241,28 @@ class ExporterTest(unittest.TestCase):
         with self.assertRaises(DaemonError):
             target.text("upcall/show")
 
-    def test_scrapes_that_wait_share_what_is_collected(self):
+    def test_a_scrape_does_not_wait_for_two_collections(self):
         collector = exporter.Collector(Daemon(self.path, 60))
-        first = collector.collect()
-        n = len(self.daemon.asked)
+        collector.lock = CountedLock()
+        really_collect = collector._collect
+        found = []
+        second = threading.Thread(
+            target=lambda: found.append(collector.collect()))
 
-        # Another scrape began after this one had come.
-        collector.begin = time.monotonic() + 1000
-        self.assertIs(collector.collect(), first)
-        self.assertEqual(len(self.daemon.asked), n)
-        collector.begin = time.monotonic() - 1000
-        self.assertIsNot(collector.collect(), first)
+        def collect():
+            """Collects when the second scrape waits for the first one."""
+            if not second.ident:
+                second.start()
+                for _ in range(2):
+                    collector.lock.wanted.acquire()
+            return really_collect()
+
+        collector._collect = collect
+        first = collector.collect()
+        second.join()
+        self.assertTrue(found[0] is first)
+        n = len(self.daemon.asked)
+        self.assertFalse(collector.collect() is first)
         self.assertEqual(len(self.daemon.asked), 2 * n)
 
     def test_a_name_with_quotes_is_escaped(self):
