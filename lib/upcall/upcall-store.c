@@ -34,6 +34,7 @@ VLOG_DEFINE_THIS_MODULE(upcall_store);
 /* Bytes of a message with a copy.  All messages of a monitor's store have the
  * same length, so that a read takes one message. */
 #define RECORD_SIZE 96
+#define RECORD_UNCOPIED 95      /* Where 'uncopied' of an entry is. */
 #define NAME_FORMAT "kdp-%d-%"PRIu32"-%"PRIu32
 
 /* Memory for the names of systemd's sockets.  systemd passes all names in one
@@ -70,6 +71,8 @@ struct entry {
     int dp_ifindex;
     uint32_t port_no;
     uint32_t pid;
+    bool uncopied;              /* FOUND, but MISSING in the process that
+                                 * handed over. */
     unsigned int serial;        /* Order in which entries were added. */
 };
 
@@ -200,9 +203,9 @@ is_socket_of(int fd, uint32_t pid)
 }
 
 /* Notes 'fd', which was found as 'name'.  Returns false if it is not one of
- * our sockets. */
+ * our sockets.  'uncopied' says that systemd's store does not have it. */
 static bool
-found(int fd, const char *name)
+found(int fd, const char *name, bool uncopied)
     OVS_REQUIRES(mutex)
 {
     uint32_t port_no, pid;
@@ -213,7 +216,7 @@ found(int fd, const char *name)
         return false;
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    insert(FOUND, fd, dp_ifindex, port_no, pid);
+    insert(FOUND, fd, dp_ifindex, port_no, pid)->uncopied = uncopied;
     return true;
 }
 
@@ -255,6 +258,7 @@ send_entry(int sock, const struct entry *entry, int fd, int flags)
 
     snprintf(record, sizeof record, NAME_FORMAT, entry->dp_ifindex,
              entry->port_no, entry->pid);
+    record[RECORD_UNCOPIED] = entry->state == MISSING || entry->uncopied;
     return send_text(sock, record, sizeof record, fd, flags);
 }
 
@@ -471,7 +475,7 @@ take_passed(void)
     char *rest = names;
 
     for (int fd = FIRST_PASSED; fd < FIRST_PASSED + n && rest; fd++) {
-        found(fd, strsep(&rest, ":"));
+        found(fd, strsep(&rest, ":"), false);
     }
     free(names);
     unsetenv("LISTEN_PID");
@@ -513,7 +517,7 @@ upcall_store_start(void)
     if (queue[0] >= 0 && !ioctl(queue[1], SIOCINQ, &n_bytes)) {
         upcall_fd_limit_ensure("store", n_bytes / RECORD_SIZE, 0);
         while ((fd = dequeue(record)) != -EAGAIN) {
-            if (fd >= 0 && !found(fd, record)) {
+            if (fd >= 0 && !found(fd, record, false)) {
                 close(fd);
             }
         }
@@ -592,7 +596,9 @@ upcall_store_take(int dp_ifindex, uint32_t port_no, uint32_t pid)
     entry = pid ? find(pid) : find_last(dp_ifindex, port_no);
     if (entry && is_found(entry, dp_ifindex, port_no)) {
         fd = entry->fd;
-        set_state(entry, KEPT);
+        set_state(entry, entry->uncopied && exists() ? MISSING : KEPT);
+        changed |= entry->state == MISSING;
+        entry->uncopied = false;
     }
     ovs_mutex_unlock(&mutex);
     return fd;
@@ -701,7 +707,7 @@ upcall_store_receive(int sock)
 
         if (fd == -EAGAIN) {
             break;
-        } else if (fd >= 0 && !found(fd, record)) {
+        } else if (fd >= 0 && !found(fd, record, record[RECORD_UNCOPIED])) {
             close(fd);
         }
     }

@@ -968,6 +968,49 @@ sockets_are_handed_over_to_a_process_that_runs(void **state OVS_UNUSED)
     close(second);
 }
 
+static void
+full_service_hands_over(void)
+{
+    upcall_store_open(false);
+    shared->pids[0] = keep_socket(PORT);
+    shared->pids[1] = keep_socket(PORT + 1);
+    unit_check(get_info().n_missing == 1);
+    unit_check(!upcall_store_send(handover[0]));
+}
+
+static void
+service_with_room_takes_over(void)
+{
+    upcall_store_open(false);
+    unit_check(!upcall_store_receive(handover[1]));
+    unit_check(upcall_store_take(DP, PORT, shared->pids[0]) >= 0);
+    unit_check(upcall_store_take(DP, PORT + 1, shared->pids[1]) >= 0);
+    unit_check(get_info().n_kept == 1);
+    upcall_store_run();
+    unit_check(get_info().n_kept == 2);
+}
+
+/* The process that takes over copies what the one before could not. */
+static void
+socket_that_is_handed_over_is_copied_once(void **state OVS_UNUSED)
+{
+    char byte;
+
+    assert_int_equal(__real_socketpair(AF_UNIX, SOCK_SEQPACKET, 0, handover),
+                     0);
+    setenv("FDSTORE", "1", 1);
+    in_process(full_service_hands_over);
+    close(expect_message("FDSTORE=1\nFDPOLL=0\nFDNAME=kdp-3-7-",
+                         shared->pids[0]));
+    unsetenv("FDSTORE");
+    in_process(service_with_room_takes_over);
+    close(expect_message("FDSTORE=1\nFDPOLL=0\nFDNAME=kdp-3-8-",
+                         shared->pids[1]));
+    unit_check(recv(manager, &byte, sizeof byte, MSG_DONTWAIT) < 0);
+    close(handover[0]);
+    close(handover[1]);
+}
+
 #define SYSTEMD_TEST(NAME) \
     cmocka_unit_test_setup_teardown(NAME, open_manager, close_manager)
 
@@ -985,6 +1028,7 @@ main(void)
         SYSTEMD_TEST(sockets_that_are_found_count_once),
         SYSTEMD_TEST(service_manager_that_refuses_is_asked_again),
         SYSTEMD_TEST(full_store_is_noticed),
+        SYSTEMD_TEST(socket_that_is_handed_over_is_copied_once),
         SYSTEMD_TEST(names_fit_into_an_environment_variable),
         SYSTEMD_TEST(cleared_store_is_empty),
         SYSTEMD_TEST(only_sockets_that_are_what_they_are_called_are_taken),
