@@ -102,6 +102,7 @@ link_event_take_link(struct link_replica *replica, int32_t nsid,
         link_newer_note(&replica->newer, nlh, nsid, view->ifindex);
     }
     if (msg->type == LINK_MSG_DELLINK) {
+        replica->n_removed += nsid == LINK_NSID_LOCAL;
         link_table_remove(replica->table, nsid, view->ifindex);
         return;
     }
@@ -499,7 +500,8 @@ link_listener_run__(struct link_listener *listener)
     if (!link_listener_drain(listener)) {
         return;
     }
-    if (link_resync_run(&listener->resync)) {
+    if (link_resync_run(&listener->resync,
+                        link_listener_own_is_idle(listener))) {
         link_listener_receive(listener);
     }
     if (link_listener_is_current(listener)) {

@@ -92,6 +92,8 @@ struct link_replica {
 
     struct nl_conn *conn;       /* For single requests. */
     struct link_newer newer;
+    uint64_t n_removed;         /* Links of our namespace whose removal was
+                                 * announced. */
     bool all_nsid;              /* Other namespaces are followed. */
     int32_t self_nsid;          /* Or LINK_NSID_NONE. */
 

@@ -297,6 +297,8 @@ link_dump_begin(struct link_dump *dump, enum link_dump_kind kind,
     dump->kind = kind;
     dump->nsid = nsid;
     dump->reason = reason;
+    dump->complete = false;
+    dump->n_removed = replica->n_removed;
 
     /* The ids in the answer include our own. */
     if (kind == LINK_DUMP_NSIDS && replica->self_nsid == LINK_NSID_NONE) {
@@ -320,11 +322,9 @@ link_dump_begin(struct link_dump *dump, enum link_dump_kind kind,
     return EINPROGRESS;
 }
 
-/* Processes a part of the answer.  Returns EINPROGRESS if there is more to
- * come, 0 at the end, or another positive errno value, EOPNOTSUPP if the
- * kernel cannot list the links of another namespace. */
+/* Processes a part of the answer. */
 static int
-link_dump_continue(struct link_dump *dump)
+link_dump_receive(struct link_dump *dump)
 {
     struct link_replica *replica = dump->replica;
     long long int start = time_usec();
@@ -333,6 +333,25 @@ link_dump_continue(struct link_dump *dump)
     link_dump_correct(dump);
     link_newer_clear(&replica->newer);
     replica->stats.rtnl_us[dump->reason] += time_usec() - start;
+    if (!error && dump->kind == LINK_DUMP_QDISCS) {
+        dump->complete = true;
+        return EINPROGRESS;
+    }
+    return error;
+}
+
+/* Processes a part of the answer or, when the answer is complete and all
+ * events that were announced before have been processed, ends the dump.
+ * Returns EINPROGRESS if there is more to do, 0 at the end, EINTR if a change
+ * interrupted the dump, EOPNOTSUPP if the kernel cannot list the links of
+ * another namespace, or another positive errno value. */
+static int
+link_dump_continue(struct link_dump *dump)
+{
+    int error = (!dump->complete ? link_dump_receive(dump)
+                 : dump->n_removed != dump->replica->n_removed ? EINTR
+                 : 0);
+
     if (error != EINPROGRESS) {
         link_dump_end(dump, error);
     }
@@ -811,6 +830,9 @@ link_resync_work(struct link_resync *resync, int32_t nsid)
         while (error == EINPROGRESS && resync->parts) {
             resync->parts--;
             error = link_dump_continue(&resync->dump);
+            if (error == EINPROGRESS && resync->dump.complete) {
+                return;
+            }
         }
     } while (error != EINPROGRESS && link_resync_end(resync, error)
              && !is_long);
@@ -823,12 +845,13 @@ link_resync_allow(struct link_resync *resync, unsigned int parts)
 }
 
 bool
-link_resync_run(struct link_resync *resync)
+link_resync_run(struct link_resync *resync, bool idle)
 {
     int32_t nsid = LINK_NSID_NONE;
 
     link_resync_poll(resync);
     if (!resync->parts
+        || (resync->dump.active && resync->dump.complete && !idle)
         || (!resync->dump.active && !link_resync_choose(resync, &nsid))) {
         return false;
     }

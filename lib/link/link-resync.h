@@ -29,6 +29,14 @@
  * rest if the answer was complete.  A dump that a change interrupted
  * (NLM_F_DUMP_INTR) updates entries and removes none.
  *
+ * The kernel does not say whether a dump of queueing disciplines was
+ * interrupted.  It goes through the list of devices by position, so if a
+ * device is removed between two parts, the second part skips another device.
+ * The removal was announced by the time the second part was written.  So when
+ * such an answer is complete, the dump waits until all events that were
+ * received before have been processed, and counts as interrupted if one of
+ * them, since the dump began, removed a link.
+ *
  * An answer arrives in parts of some 32 kB, and each takes the RTNL lock.  The
  * main loop takes at most LINK_TURN_PARTS of them per turn and processes
  * events in between.  Events that are newer than the next part win
@@ -109,6 +117,8 @@ struct link_dump {
     enum link_dump_kind kind;
     int32_t nsid;
     enum link_reason reason;
+    bool complete;              /* The answer is; only events are missing. */
+    uint64_t n_removed;         /* The replica's, when the dump began. */
 };
 
 /* What a dump is for. */
@@ -166,8 +176,10 @@ void link_resync_start(struct link_resync *, enum link_reason,
 void link_resync_allow(struct link_resync *, unsigned int parts);
 
 /* Sends the next request, or continues the dump in progress, if it is time and
- * parts are left.  Returns true if it did something. */
-bool link_resync_run(struct link_resync *);
+ * parts are left.  'idle' says whether all events of our own namespace that
+ * were announced before have been processed.  Returns true if it did
+ * something. */
+bool link_resync_run(struct link_resync *, bool idle);
 
 /* Ends the resync, if one is in progress.  To be called when no request is
  * left and nothing was lost. */

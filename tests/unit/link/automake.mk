@@ -15,6 +15,7 @@ unit_tests += \
 	tests/unit/link/test-link-newer \
 	tests/unit/link/test-link-notify \
 	tests/unit/link/test-link-qdisc \
+	tests/unit/link/test-link-qdisc-dump \
 	tests/unit/link/test-link-random \
 	tests/unit/link/test-link-route \
 	tests/unit/link/test-link-show \
@@ -93,6 +94,13 @@ tests_unit_link_test_link_notify_SOURCES = \
 tests_unit_link_test_link_notify_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=calloc
 tests_unit_link_test_link_qdisc_SOURCES = \
 	tests/unit/link/test-link-qdisc.c $(unit_common)
+tests_unit_link_test_link_qdisc_dump_SOURCES = \
+	tests/unit/link/test-link-qdisc-dump.c $(unit_common)
+tests_unit_link_test_link_qdisc_dump_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_clock_wrap) \
+	-Wl,--wrap=nl_kernel_recv \
+	-Wl,--wrap=mnl_socket_sendto \
+	-Wl,--wrap=recvmsg
 tests_unit_link_test_link_random_SOURCES = \
 	tests/unit/link/test-link-random.c \
 	$(unit_rest) $(unit_link) $(unit_common)

@@ -239,7 +239,10 @@ dumps_that_are_interrupted_are_repeated(void **state)
     /* One that is not interrupted is not repeated. */
     mangle.interrupt = 0;
     unit_clock_advance(LINK_CONFIRM_MAX_MS);
-    link_listener_run(f->listener);
+    for (int i = 0; i < 2; i++) {
+        /* The second run ends the dump of queueing disciplines. */
+        link_listener_run(f->listener);
+    }
     assert_true(link_listener_is_current(f->listener));
     assert_true_table(f);
     link_listener_close(f->listener);
