@@ -9,19 +9,32 @@ network, such as those of loopback, stay.
 import ipaddress
 import re
 
+def after(*ends):
+    """A pattern for the place behind a minus sign that follows one of 'ends',
+    each of a fixed width."""
+    return "|".join("(?<=%s-)" % end for end in ends)
+
+
 # Candidates, which are checked afterwards.  Times and ids of flows look like
 # addresses, too.  Some programs omit leading zeros of a MAC address.  A minus
-# sign stands before the second address of a range, or is part of a name.
+# sign follows the first address of a range, or is part of a name.
 MAC = re.compile(r"(?<![0-9A-Fa-f:-])(?:(?:[0-9A-Fa-f]{1,2}:){5}"
                  r"[0-9A-Fa-f]{1,2}|(?:[0-9A-Fa-f]{2}:){6,}[0-9A-Fa-f]{2})"
-                 r"(?![0-9A-Fa-f:])")
-IPV4 = re.compile(r"(?:(?<![0-9A-Za-z.-])|(?<=[0-9]-))"
+                 r"(?![0-9A-Fa-f:])"
+                 r"|(?<![0-9A-Za-z-])(?:[0-9A-Fa-f]{2}-){5,}[0-9A-Fa-f]{2}"
+                 r"(?![0-9A-Za-z-])")
+IPV4 = re.compile(r"(?:(?<![0-9A-Za-z.-])|"
+                  + after(r"\.[0-9]", r"\.[0-9]{2}", r"\.[0-9]{3}") + ")"
                   r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9A-Za-z]|\.[0-9])")
-IPV6 = re.compile(r"(?:(?<![0-9A-Za-z:.-])|(?<=[0-9A-Fa-f:]-))"
+IPV6 = re.compile(r"(?:(?<![0-9A-Za-z:.-])|"
+                  + after(":", *(r":[0-9A-Fa-f]{%d}" % n
+                                 for n in range(1, 5))) + ")"
                   r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4})"
                   r"{2,7}(?:[0-9]{0,3}(?:\.[0-9]{1,3}){3})?(?![0-9A-Za-z:])")
-# By default it contains the MAC address of the bridge.
+# By default these contain the MAC address of the bridge, or of a card.
 DPID = re.compile(r"((?:datapath[ _-]id|dpid)[ :=\"]*)([0-9a-f]{16})\b", re.I)
+SWITCH_ID = re.compile(r"((?:phys_switch_id|switchid)[ :=\"]*)([0-9a-f]{12,})\b",
+                       re.I)
 PLAIN_MACS = ("00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff")
 
 
@@ -40,12 +53,13 @@ class Masker:
 
     def _mac(self, match):
         address = ":".join("%02x" % int(part, 16)
-                           for part in match.group().split(":"))
+                           for part in re.split("[:-]", match.group()))
         return (match.group() if address in PLAIN_MACS
                 else self._name("mac", address))
 
-    def _dpid(self, match):
-        return match.group(1) + self._name("dpid", match.group(2).lower())
+    def _labelled(self, kind):
+        return lambda match: match.group(1) + self._name(
+            kind, match.group(2).lower())
 
     def _ip(self, match):
         try:
@@ -59,5 +73,6 @@ class Masker:
 
     def mask(self, text):
         """'text' without addresses."""
-        text = DPID.sub(self._dpid, MAC.sub(self._mac, text))
+        text = DPID.sub(self._labelled("dpid"), MAC.sub(self._mac, text))
+        text = SWITCH_ID.sub(self._labelled("switch"), text)
         return IPV4.sub(self._ip, IPV6.sub(self._ip, text))

@@ -276,6 +276,11 @@ class MaskTest(unittest.TestCase):
                  "bridge_id 8000.mac-1 root 8000.mac-2"),
                 ("link/infiniband 80:00:00:48:fe:80:00:01 brd",
                  "link/infiniband mac-3 brd"),
+                ("52-54-00-aa-bb-cc 01-52-54-00-AA-BB-CC",
+                 "mac-1 mac-4"),
+                ("state UP switchid 5254AB123456 portid 525400",
+                 "state UP switchid switch-1 portid 525400"),
+                ("phys_switch_id=5254ab123456", "phys_switch_id=switch-1"),
                 ("br0: using datapath ID 00005254AB123456",
                  "br0: using datapath ID dpid-1"),
                 ("(xid=0x2): dpid:00005254ab123456", "(xid=0x2): dpid:dpid-1"),
@@ -291,6 +296,7 @@ class MaskTest(unittest.TestCase):
                      "ufid:01234567-89ab-cdef-0123-456789abcdef",
                      "3.1.0-2+deb12u1", "qdisc ingress ffff: parent ffff:fff1",
                      "std::vector", "1:2:3", "vxlan-10.1.2.3",
+                     "vxlan0-10.1.2.3", "tun-fa-2001:db8::1",
                      "00005254ab123456"):
             self.assertEqual(mask.Masker().mask(text), text)
 
