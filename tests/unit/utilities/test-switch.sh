@@ -72,7 +72,10 @@ case "\$*" in
 *) echo "\$@" >> $dir/restarts ;;
 esac
 END
+    printf '#!/bin/sh\necho "$@" >> %s\n' "$dir/questions" \
+        > "$dir/bin/ovs-vsctl"
     : > "$dir/restarts"
+    : > "$dir/questions"
     chmod +x "$dir"/bin/*
     for name; do
         mkdir -p "$dir/lib/${name%:*}"
@@ -461,6 +464,34 @@ test_management_is_lost () {
         && restarted_by openvswitch-switch restart --save-flows=yes
 }
 
+# Without the database there is no restart either: what saves the rules gets the
+# list of bridges from there, and does not fail if it gets none.
+test_database_is_away () {
+    local command loss="ovsdb-server does not answer"
+    for command in handover reload "--restart stock"; do
+        install stock:100 kdp:200 && make_unit \
+            && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+            && appctl_fails start 'the database is away' || return
+        printf '#!/bin/sh\nexit 1\n' > "$dir/bin/ovs-vsctl"
+        # The words are separate.
+        switches 1 $command && complained "$loss" \
+            && [ ! -s "$dir/restarts" ] || return
+    done
+
+    # It may come back within a minute.
+    install stock:100 kdp:200 && make_unit \
+        && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
+        && appctl_fails start 'the database is away' \
+        && switches 0 reload && [ -s "$dir/restarts" ] \
+        && grep -q -e '--timeout=60 --retry' "$dir/questions" || return
+
+    # A daemon that does not run has no rules.
+    stop_daemon
+    : > "$dir/restarts"
+    printf '#!/bin/sh\nexit 1\n' > "$dir/bin/ovs-vsctl"
+    switches 0 reload && [ -s "$dir/restarts" ]
+}
+
 # A tool that is stopped half-way tells the daemon.
 test_interrupted () {
     install stock:100 kdp:200 && start_daemon "$dir/lib/kdp/ovs-vswitchd" \
@@ -507,7 +538,7 @@ tests='package_is_preferred there_and_back what_runs upgraded restart
        restart_by_systemd restart_of_none words_of_fedora merged_folders
        handover_that_fails handover_with_meters handover restart_of_replaced
        reload upgrade_hands_over another_handover management_returns
-       management_is_lost interrupted other_daemon removed nothing_installed
+       management_is_lost database_is_away interrupted other_daemon removed nothing_installed
        wrong_usage'
 if ! command -v update-alternatives > /dev/null; then
     echo "1..0 # SKIP no update-alternatives"
