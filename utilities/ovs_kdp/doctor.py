@@ -73,12 +73,11 @@ def make_archive(parts):
 
 def write(path, data):
     """Writes all of 'data' to file 'path', or nothing: an older bundle stays
-    if the disk is full."""
+    if the disk is full.  Replaces a link, which may be another user's."""
     if os.path.exists(path) and not os.path.isfile(path):
         with open(path, "wb") as file:  # A pipe or a device.
             file.write(data)
         return
-    path = os.path.realpath(path)
     folder = os.path.dirname(path) or "."
     fd, temporary = tempfile.mkstemp(prefix=".ovs-kdp-bundle", dir=folder)
     try:

@@ -81,9 +81,9 @@ class DoctorTest(unittest.TestCase):
             return {member.name: archive.extractfile(member).read().decode()
                     for member in archive}
 
-    def read(self):
-        """What the file has."""
-        with open(self.file, "rb") as file:
+    def read(self, name=None):
+        """What the file of that name has, or the one for bundles."""
+        with open(name or self.file, "rb") as file:
             return file.read()
 
     def test_nothing_is_wrong(self):
@@ -151,7 +151,7 @@ class DoctorTest(unittest.TestCase):
                           self.parts(result.stdout))
             self.assertIn(b"nothing was found", result.stderr)
 
-    def test_a_bundle_goes_to_a_pipe_and_where_a_link_leads(self):
+    def test_a_bundle_goes_to_a_pipe_and_replaces_a_link(self):
         pipe, link = self.dir.name + "/pipe", self.dir.name + "/link"
         os.mkfifo(pipe)
         with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE) as cat:
@@ -159,13 +159,17 @@ class DoctorTest(unittest.TestCase):
             self.assertIn("ovs-kdp-bundle/findings.txt",
                           self.parts(cat.stdout.read()))
         self.assertFalse(os.path.isfile(pipe))
-        os.symlink(self.file, link)
+        target = self.dir.name + "/target"
+        with open(target, "wb") as file:
+            file.write(b"precious")
+        os.symlink(target, link)
         self.doctor("--bundle", link)
-        self.assertTrue(os.path.islink(link))
-        self.assertIn("ovs-kdp-bundle/findings.txt", self.parts(self.read()))
-        os.unlink(link)
-        os.symlink(pipe + "-that-is-missing/file", link)
-        self.assertEqual(self.doctor("--bundle", link).returncode, 3)
+        self.assertFalse(os.path.islink(link))
+        self.assertIn("ovs-kdp-bundle/findings.txt",
+                      self.parts(self.read(link)))
+        self.assertEqual(self.read(target), b"precious")
+        missing = pipe + "-that-is-missing/file"
+        self.assertEqual(self.doctor("--bundle", missing).returncode, 3)
 
     def test_a_bundle_is_made_without_a_daemon(self):
         self.daemon.close()
