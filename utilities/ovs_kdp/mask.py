@@ -33,8 +33,8 @@ IPV6 = re.compile(r"(?:(?<![0-9A-Za-z:.-])|"
                   r"{2,7}(?:[0-9]{0,3}(?:\.[0-9]{1,3}){3})?(?![0-9A-Za-z:])")
 # By default these contain the MAC address of the bridge, or of a card.
 DPID = re.compile(r"((?:datapath[ _-]id|dpid)[ :=\"]*)([0-9a-f]{16})\b", re.I)
-SWITCH_ID = re.compile(r"((?:phys_switch_id|switchid)[ :=\"]*)([0-9a-f]{12,})\b",
-                       re.I)
+CARD_ID = re.compile(r"((?:phys_)?(?:switch_?id|port_?id)[ :=\"]*)"
+                     r"([0-9a-f]{12,})\b", re.I)
 PLAIN_MACS = ("00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff")
 
 
@@ -74,5 +74,5 @@ class Masker:
     def mask(self, text):
         """'text' without addresses."""
         text = DPID.sub(self._labelled("dpid"), MAC.sub(self._mac, text))
-        text = SWITCH_ID.sub(self._labelled("switch"), text)
+        text = CARD_ID.sub(self._labelled("card"), text)
         return IPV4.sub(self._ip, IPV6.sub(self._ip, text))
