@@ -50,6 +50,10 @@
  *   - later: the old daemon serves again, and deletes the flows of the new
  *     one.  If the old daemon died, the new one serves.
  *
+ * If the old daemon dies while it is the main process of a systemd service,
+ * systemd ends the new daemon, too, and starts the service again, as it does
+ * after any crash.
+ *
  * If ovsdb-server restarts before "commit", it may give the lock to the new
  * daemon.  The old daemon then kills the new one, and gets the lock.
  *
