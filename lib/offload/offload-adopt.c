@@ -297,6 +297,15 @@ is_of_chain(const struct offload_desc *desc)
     return desc->recirc_id || desc->n_children;
 }
 
+/* Is 'desc' that of a rule which never becomes a flow but stays for now,
+ * because deleting it would make upcalls of its packets while no handler
+ * receives upcalls? */
+static bool
+only_stays(const struct offload_desc *desc)
+{
+    return is_of_chain(desc) || desc->is_partial;
+}
+
 /* What happens to a rule that was found. */
 enum fate {
     FATE_KNOWN,                 /* It is the rule of a flow. */
@@ -326,12 +335,12 @@ decide(struct offload *offload, unsigned int thread,
     } else if (!sure && stripe->n_rules_gone
                         != old->n_gone[stripe - offload->table.stripes]) {
         fate = FATE_IN_DOUBT;
-    } else if (!flow && rule->desc && !is_of_chain(rule->desc)
+    } else if (!flow && rule->desc && !only_stays(rule->desc)
                && may_adopt(offload, message)) {
         *adopted = adopt(offload, stripe, rule, thread);
         fate = FATE_ADOPTED;
     } else if (message->item.type == OFFLOAD_ITEM_ADOPT
-               && rule->desc && is_of_chain(rule->desc)
+               && rule->desc && only_stays(rule->desc)
                && offload_ports_keeps_chain(&offload->ports, message->port,
                                             message->port_id)) {
         fate = FATE_KEPT;

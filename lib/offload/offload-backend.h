@@ -113,6 +113,9 @@ struct offload_desc {
                                  * belongs to the thread of its port, like all
                                  * flows with chains. */
     bool has_meter;             /* Its actions name meters. */
+    bool is_partial;            /* It describes a rule of a previous run that
+                                 * its backend cannot translate.  Only 'ufid'
+                                 * and 'in_port' are known. */
     const uint32_t *outputs;    /* Ports that its actions send to. */
     size_t n_outputs;
     const uint32_t *children;   /* Chains that its actions recirculate to. */
@@ -214,8 +217,9 @@ struct offload_place {
 };
 
 /* Called by the backend for each rule that it finds.  The callee gets a
- * reference to 'desc', which describes the rule and is NULL if that is unknown
- * or was not requested, and to 'rule', which is never NULL. */
+ * reference to 'desc', which describes the rule and is NULL if the rule should
+ * not stay or a description was not requested, and to 'rule', which is never
+ * NULL. */
 typedef void offload_dump_cb(void *cb_aux, const ovs_u128 *ufid,
                              struct offload_desc *desc,
                              const struct offload_stats *,

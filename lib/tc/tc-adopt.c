@@ -123,6 +123,27 @@ may_adopt(const struct offload_desc *desc, const struct kdp_tc_rule *rule)
                 && (desc->n_children > 0) == rule->jumps));
 }
 
+/* Returns a description of 'rule' of port 'port_no', which is not adopted, or
+ * NULL if the rule should go.
+ *
+ * The policer of a meter belongs to the run that created it, and the flow API
+ * is not shown rules that check the size of packets (tc-transact.h).  Such
+ * rules do what OpenFlow wanted.  Others lead to a device that is no port any
+ * more, or have a handle that we need. */
+static struct offload_desc *
+partial_desc(const struct kdp_tc_rule *rule, uint32_t port_no)
+{
+    const struct offload_desc proto = {
+        .ufid = rule->ufid,
+        .in_port = port_no,
+        .is_partial = true,
+    };
+
+    return ((rule->has_meter || rule->checks_size)
+            && !kdp_tc_is_own_handle(rule->id.handle)
+            ? offload_desc_create(&proto) : NULL);
+}
+
 /* Makes the flow API translate the rules of 'netdev' back to flows, and adopts
  * those that are in 'rules'. */
 static void
@@ -255,18 +276,18 @@ kdp_tc_adopt(void *tc_, uint32_t port_no, const struct offload_place *place,
         /* The rules went with the device. */
         error = 0;
     }
-    if (netdev && netdev_get_ifindex(netdev) == id.ifindex
-        && !hmap_is_empty(&rules)) {
+    bool is_port = netdev && netdev_get_ifindex(netdev) == id.ifindex;
+    if (is_port && !hmap_is_empty(&rules)) {
         adopt_rules(tc, port_no, netdev, &rules, cb, cb_aux);
     }
     HMAP_FOR_EACH_POP (r, node, &rules) {
         if (!r->adopted) {
-            /* The rule cannot be translated completely, or we need its
-             * handle, or the caller wants no description. */
             struct offload_rule *rule = kdp_tc_rule_create(tc);
 
             kdp_tc_rule_set(rule, port_no, &r->rule.id, NULL, false);
-            cb(cb_aux, &r->rule.ufid, NULL, &r->rule.stats, rule);
+            cb(cb_aux, &r->rule.ufid,
+               is_port ? partial_desc(&r->rule, port_no) : NULL,
+               &r->rule.stats, rule);
         }
         free(r);
     }

@@ -195,6 +195,7 @@ parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
          * the packets of all of them since the meter was created.  Open
          * vSwitch gives it no cookie, unlike the policer of a rule that checks
          * the size of packets. */
+        rule->has_meter = true;
         return true;
     }
     rule->checks_size |= kdp_tc_kind_is_policer(kind);

@@ -54,6 +54,7 @@ struct kdp_tc_rule {
     bool jumps;                 /* It leads to another chain.  Unknown in terse
                                  * dumps. */
     bool checks_size;           /* It checks the size of packets. */
+    bool has_meter;
 };
 
 /* Stores the rule in 'msg' in '*rule' and returns true, or returns false if it

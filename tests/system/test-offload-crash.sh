@@ -202,6 +202,48 @@ offload_crash_output() {
     done
 }
 
+# The policer of the meter belongs to the run before, so the rule cannot become a
+# flow.
+add_test offload_crash_meter \
+    'rules with meters forward until OpenFlow is restored (O5)' \
+    kdp 150
+offload_crash_meter() {
+    # Its rule has it.
+    allow_log 'Failed to del(ete)? police' \
+        'Full policer index pool allocation failed'
+    start_frames
+    ovs-vsctl set-fail-mode br0 secure
+    limit_frames
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    wait_until $PATIENCE offload_is_settled
+    kill_daemon
+    ovs-vsctl --no-wait set Open_vSwitch . \
+        other_config:flow-restore-wait=true
+    start_daemon
+    # No handler receives upcalls.
+    start_receiver received right
+    send_frames left --same -n 50 -r 100
+    received_all received
+    equal "$(offload_json .total.stale)" 0 'rules that were deleted'
+    limit_frames
+    ovs-vsctl remove Open_vSwitch . other_config flow-restore-wait
+    send_frames left --same
+    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
+    check_tc_agrees br0 v-left v-right
+    start_receiver received right
+    send_frames left --same -n 50 -r 100
+    received_all received
+}
+
+# Lets frames pass from left to right, by a meter that drops none.
+limit_frames() {
+    ovs-ofctl -O OpenFlow13 add-meter br0 \
+        'meter=1,pktps,stats,bands=type=drop,rate=100000'
+    ovs-ofctl -O OpenFlow13 del-flows br0
+    ovs-ofctl -O OpenFlow13 add-flow br0 'in_port=1,actions=meter:1,output:2'
+}
+
 add_test offload_crash_off \
     'rules of a crashed daemon go if offload is off now (O5)' \
     kdp 150

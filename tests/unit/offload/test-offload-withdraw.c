@@ -623,6 +623,43 @@ rules_of_old_chains_stay_as_long_as_they_are_kept(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* Rules that nobody can translate, such as one with a meter of the previous
+ * run, serve their packets until a handler can. */
+static void
+rules_that_cannot_be_translated_stay_as_long_as_chains(
+    void **state OVS_UNUSED)
+{
+    static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    const struct offload_desc proto = {
+        .ufid = unit_ufid(1), .in_port = 1, .is_partial = true,
+    };
+    struct offload_desc *desc = offload_desc_create(&proto);
+
+    for (int keep = 0; keep < 2; keep++) {
+        struct offload_kernel kernel;
+        struct offload_backend backend;
+        struct unit_offload unit;
+
+        unit.fake = offload_fake_create();
+        kernel = offload_fake_kernel(unit.fake);
+        backend = offload_fake_backend(unit.fake);
+        offload_fake_add(unit.fake, true, desc);
+        unit.offload = offload_create(&kernel, &backend, &config);
+        offload_keep_chains(unit.offload, keep);
+        offload_port_add(unit.offload, 1);
+        unit_settle(&unit);
+        assert_int_equal(offload_fake_count(unit.fake, true), keep);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), !keep);
+        offload_keep_chains(unit.offload, false);
+        unit_settle(&unit);
+        assert_int_equal(offload_fake_count(unit.fake, true), 0);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_ADOPTED), 0);
+        assert_int_equal(unit_counter(&unit, OFFLOAD_STALE), 1);
+        unit_offload_uninit(&unit);
+    }
+    offload_desc_unref(desc);
+}
+
 /* Nobody ends it then, so they go with the port. */
 static void
 kept_rules_go_with_their_port(void **state OVS_UNUSED)
@@ -662,6 +699,8 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(port_that_goes_at_once_leaves_no_old_rule),
         cmocka_unit_test(rules_of_old_chains_do_not_become_flows),
         cmocka_unit_test(rules_of_old_chains_stay_as_long_as_they_are_kept),
+        cmocka_unit_test(
+            rules_that_cannot_be_translated_stay_as_long_as_chains),
         cmocka_unit_test(kept_rules_go_with_their_port),
     };
 

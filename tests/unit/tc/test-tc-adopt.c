@@ -20,6 +20,7 @@
 #include "ovs-thread.h"
 #include "ovs/compat-offload.h"
 #include "tc/tc-adopt.h"
+#include "tc/tc-handle.h"
 #include "tc/tc-transact.h"
 #include "util.h"
 
@@ -385,17 +386,22 @@ rule_that_does_more_than_its_translation_is_no_flow(void **state)
         unsigned int n_outputs; /* Of the rule. */
         bool jumps;
         struct translation to;
-        bool is_flow;
+        enum { GOES, STAYS, BECOMES_FLOW } fate;
+        bool has_meter;
     } cases[] = {
-        { 1, false, { .n_outputs = 1 }, true },
-        { 1, false, { .n_outputs = 0 }, false },
-        { 3, false, { .n_outputs = 3 }, true },
-        { 3, false, { .n_outputs = 2 }, false },
-        { 1, true, { .n_outputs = 1 }, false },
-        { 1, true, { .n_outputs = 1, .child = 7 }, true },
+        { 1, false, { .n_outputs = 1 }, BECOMES_FLOW },
+        { 1, false, { .n_outputs = 0 }, GOES },
+        { 3, false, { .n_outputs = 3 }, BECOMES_FLOW },
+        { 3, false, { .n_outputs = 2 }, GOES },
+        { 1, true, { .n_outputs = 1 }, GOES },
+        { 1, true, { .n_outputs = 1, .child = 7 }, BECOMES_FLOW },
         /* A rule of a chain stays a rule until no rule leads to it. */
-        { 1, false, { .n_outputs = 0, .chain = 5 }, true },
-        { 1, true, { .n_outputs = 1, .chain = 5 }, true },
+        { 1, false, { .n_outputs = 0, .chain = 5 }, BECOMES_FLOW },
+        { 1, true, { .n_outputs = 1, .chain = 5 }, BECOMES_FLOW },
+        /* A meter of another run does what OpenFlow wants, for now. */
+        { 1, false, { .n_outputs = 1 }, BECOMES_FLOW, true },
+        { 1, false, { .n_outputs = 0 }, STAYS, true },
+        { 1, true, { .n_outputs = 1 }, STAYS, true },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -408,11 +414,44 @@ rule_that_does_more_than_its_translation_is_no_flow(void **state)
         if (cases[i].jumps) {
             unit_tc_set_jump(&ufid);
         }
+        unit_tc_set_policer(cases[i].has_meter, false);
         desc = adopt(*state, &to);
-        assert_int_equal(desc != NULL, cases[i].is_flow);
+        assert_int_equal((!desc ? GOES : desc->is_partial ? STAYS
+                          : BECOMES_FLOW), cases[i].fate);
+        if (desc) {
+            assert_true(ovs_u128_equals(desc->ufid, ufid));
+            assert_int_equal(desc->in_port, 1);
+        }
         offload_desc_unref(desc);
         assert_true(unit_tc_remove(&ufid));
     }
+    unit_tc_set_policer(0, false);
+}
+
+/* Open vSwitch does not get to see it. */
+static void
+rule_that_checks_sizes_stays_unless_its_handle_is_needed(void **state)
+{
+    static const struct translation none = { .flow = 2 };
+    const ovs_u128 ufid = unit_tc_ufid(1);
+    uint32_t handle;
+
+    assert_true(kdp_tc_handle_new(&handle));
+    kdp_tc_handle_free(handle);
+    unit_tc_set_policer(1, true);
+    for (int own = 0; own < 2; own++) {
+        struct offload_desc *desc;
+
+        add_unknown(1, own ? handle : handle ^ 0x80000000);
+        desc = adopt(*state, &none);
+        assert_int_equal(desc != NULL, !own);
+        if (desc) {
+            assert_true(desc->is_partial);
+        }
+        offload_desc_unref(desc);
+        assert_true(unit_tc_remove(&ufid));
+    }
+    unit_tc_set_policer(0, false);
 }
 
 int
@@ -427,6 +466,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rules_that_cannot_be_told_are_found_and_can_be_deleted),
         TEST(rule_becomes_a_flow_however_long_its_actions_are),
         TEST(rule_that_does_more_than_its_translation_is_no_flow),
+        TEST(rule_that_checks_sizes_stays_unless_its_handle_is_needed),
     };
 
     unit_init(argv[0]);
