@@ -53,6 +53,7 @@ fuzz_parsers = \
 	$(srcdir)/lib/tc/tc-kind.c \
 	$(srcdir)/lib/tc/tc-parse.c \
 	$(srcdir)/lib/link/link-msg.c \
+	$(srcdir)/lib/link/link-route.c \
 	$(srcdir)/lib/nl/nl-conn.c \
 	$(srcdir)/lib/nl/ovs-stats.c \
 	$(srcdir)/lib/stats/proc-net-dev.c \
@@ -72,8 +73,9 @@ fuzz: $(fuzz_harnesses)
 	    echo "  FUZZ     $$harness, $(FUZZ_SECONDS) seconds"; \
 	    $(CLANG) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) -std=gnu11 \
 		$(FUZZ_CFLAGS) $(LIBMNL_CFLAGS) $(srcdir)/$$harness.c \
-		$(srcdir)/tests/fuzz/fuzz.c $(fuzz_parsers) $(OVS_ARCHIVES) \
-		$(OVS_LIBS) $(LIBMNL_LIBS) $(LIBS) -o $$harness-libfuzzer; \
+		$(srcdir)/tests/fuzz/fuzz.c $(fuzz_parsers) lib/libkdp.a \
+		$(OVS_ARCHIVES) $(OVS_LIBS) $(LIBMNL_LIBS) $(LIBS) \
+		-o $$harness-libfuzzer; \
 	    $$harness --seeds $$harness-corpus; \
 	    $$harness-libfuzzer -max_total_time=$(FUZZ_SECONDS) \
 		-artifact_prefix=$$harness-failed- -print_final_stats=1 \
