@@ -30,7 +30,10 @@ tracing_script() {
         test $SECONDS -ge $end; do
         sleep 1
     done 2>/dev/null
-    kill -INT $pid 2>/dev/null
+    # Python goes on after a signal that comes in a function which BCC calls.
+    while kill -INT $pid 2>/dev/null; do
+        sleep 1
+    done
     wait $pid || status=$?
     if test $status -ne 0 && test $status -ne 130; then
         echo "fail $script ended with status $status: $(tail -n 1 "$log")"
