@@ -206,6 +206,42 @@ what_waits_too_long_is_thrown_away(void **state)
     assert_int_equal(get_with(fq, NOW + 900000, 5000).seq, 18);
 }
 
+/* Checks that the summary refers to 'n' senders. */
+static void
+check_referred(const struct upcall_fq *fq, size_t n)
+{
+    const struct upcall_sender_set *senders = upcall_fq_senders(fq);
+    size_t n_referred = 0;
+
+    for (size_t i = 0; i < senders->n; i++) {
+        n_referred += senders->senders[i].user != NULL;
+    }
+    assert_int_equal(n_referred, n);
+}
+
+/* A sender that takes its place would write to freed memory. */
+static void
+summary_does_not_refer_to_a_sender_that_is_gone(void **state)
+{
+    struct upcall_fq *fq = *state;
+
+    put(fq, 1, 0);
+    put(fq, 2, 0);
+    check_referred(fq, 2);
+    check_next(fq, 1, 0, 1);
+    check_next(fq, 2, 0, 1);
+    assert_int_equal(get(fq).sender, UINT32_MAX);
+    assert_true(hmap_is_empty(&fq->classes));
+    check_referred(fq, 0);
+
+    /* It comes back to its place. */
+    put(fq, 1, 1);
+    check_referred(fq, 1);
+    assert_int_equal(upcall_fq_senders(fq)->n, 2);
+    upcall_fq_clear(fq);
+    check_referred(fq, 0);
+}
+
 /* Whatever the senders do: each one's upcalls come in order, none is there
  * twice, all are handed out or counted, and a sender that sends no more than
  * its share loses none and does not wait for more than a turn of each other
@@ -385,6 +421,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(largest_sender_makes_room),
         TEST(memory_is_bounded),
         TEST(what_waits_too_long_is_thrown_away),
+        TEST(summary_does_not_refer_to_a_sender_that_is_gone),
         TEST(model_of_many_senders),
         cmocka_unit_test(key_says_where_an_upcall_comes_from),
         cmocka_unit_test(senders_are_told_apart),
