@@ -30,6 +30,12 @@
  * receives. */
 static bool from_kernel;
 
+/* The room that the last receive had, and what the next one says: a longer
+ * datagram, or that there was no room for the id of the namespace. */
+static size_t room;
+static ssize_t claimed_len;
+static int claimed_flags;
+
 ssize_t __wrap_recvmsg(int, struct msghdr *, int);
 ssize_t __real_recvmsg(int, struct msghdr *, int);
 ssize_t
@@ -39,6 +45,12 @@ __wrap_recvmsg(int fd, struct msghdr *msg, int flags)
 
     if (n >= 0 && from_kernel) {
         ((struct sockaddr_nl *) msg->msg_name)->nl_pid = 0;
+    }
+    room = msg->msg_iov->iov_len;
+    if (n >= 0 && claimed_flags) {
+        msg->msg_flags |= claimed_flags;
+        claimed_flags = 0;
+        return MAX(n, claimed_len);
     }
     return n;
 }
@@ -64,6 +76,8 @@ static int
 setup(void **state)
 {
     from_kernel = false;
+    claimed_len = 0;
+    claimed_flags = 0;
     bind_error = 0;
     *state = unit_ns_own();
     return 0;
@@ -403,6 +417,49 @@ a_datagram_that_was_cut_short_makes_room_for_the_next(void **state OVS_UNUSED)
     nl_mcast_close(mcast);
 }
 
+/* Receives a datagram that is cut short.  Returns the room for the next one,
+ * which is received. */
+static size_t
+room_after(struct nl_mcast *mcast, int sender, ssize_t len, int flags)
+{
+    uint64_t n = get_stats(mcast).truncated;
+    size_t sum = 0;
+
+    send_event(sender, 64, 64);
+    claimed_len = len;
+    claimed_flags = flags;
+    assert_int_equal(nl_mcast_recv(mcast, count_event, &sum), EMSGSIZE);
+    assert_int_equal(get_stats(mcast).truncated, n + 1);
+    assert_int_equal(sum, 0);
+    send_event(sender, 64, 64);
+    assert_int_equal(nl_mcast_recv(mcast, count_event, &sum), 0);
+    assert_int_equal(sum, 64);
+    return room;
+}
+
+static void
+the_buffer_grows_only_for_a_datagram_that_it_may_hold(void **state OVS_UNUSED)
+{
+    enum { MIB = 1024 * 1024 };
+    struct nl_mcast *mcast = open_links();
+    int sender = open_sender();
+    size_t size;
+
+    from_kernel = true;
+    size = room_after(mcast, sender, 100000, MSG_TRUNC);
+    assert_in_range(size, 100000, 200000);
+
+    /* A datagram that fits lacked room for something else. */
+    assert_int_equal(room_after(mcast, sender, 64, MSG_CTRUNC), size);
+    assert_int_equal(room_after(mcast, sender, size, MSG_CTRUNC), size);
+
+    /* A datagram of any size must not take the daemon's memory. */
+    assert_int_equal(room_after(mcast, sender, MIB + 1, MSG_TRUNC), size);
+    assert_int_equal(room_after(mcast, sender, MIB, MSG_TRUNC), MIB);
+    close(sender);
+    nl_mcast_close(mcast);
+}
+
 static void
 what_is_no_message_is_counted(void **state OVS_UNUSED)
 {
@@ -485,6 +542,7 @@ main(void)
         TEST(the_receive_buffer_has_the_size_asked_for),
         TEST(messages_that_are_not_of_the_kernel_are_ignored),
         TEST(a_datagram_that_was_cut_short_makes_room_for_the_next),
+        TEST(the_buffer_grows_only_for_a_datagram_that_it_may_hold),
         TEST(what_is_no_message_is_counted),
         TEST(closing_leaves_nothing_open),
         TEST(what_the_kernel_does_not_have_cannot_be_opened),
