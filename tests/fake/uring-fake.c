@@ -78,6 +78,8 @@ int
 __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int n)
 {
     int error = failure(UNIT_URING_SUBMIT);
+    struct io_uring_cqe *cqe;
+    unsigned int head;
     int retval;
 
     if (!n) {
@@ -96,12 +98,13 @@ __wrap_io_uring_submit_and_wait(struct io_uring *ring, unsigned int n)
     }
     retval = __real_io_uring_submit_and_wait(ring, n);
     if (failure(UNIT_URING_SHORT)) {
-        struct io_uring_cqe *cqe;
-        unsigned int head;
-
         io_uring_for_each_cqe (ring, head, cqe) {
             cqe->res = cqe->res > 1 ? 1 : cqe->res;
         }
+    }
+    error = failure(UNIT_URING_NO_MESSAGE);
+    if (error && !io_uring_peek_cqe(ring, &cqe)) {
+        cqe->res = -error;
     }
     return retval;
 }

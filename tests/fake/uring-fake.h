@@ -21,6 +21,9 @@ enum unit_uring_call {
     UNIT_URING_SHORT,           /* The same: messages come, and the kernel says
                                  * that they are too short for their
                                  * header. */
+    UNIT_URING_NO_MESSAGE,      /* The same: the first message does not come;
+                                 * the kernel gives back its buffer, and the
+                                 * error. */
     UNIT_URING_NOTHING          /* Waiting: it ends at once, no error, and
                                  * nothing was submitted or completed. */
 };

@@ -406,6 +406,37 @@ message_that_the_kernel_cut_off_is_truncated(void **state)
     upcall_engine_uring.destroy(engine);
 }
 
+/* A buffer that comes back with an error has no message, whatever the
+ * error. */
+static void
+buffer_with_an_error_has_no_message(void **state)
+{
+    static const int errors[] = { EPERM, EIO };
+    struct fixture *f = *state;
+    struct upcall_engine *engine;
+    struct upcall_rx rx[3];
+    struct upcall_view view;
+
+    assert_int_equal(upcall_engine_uring.create(3, &engine), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        struct upcall_read read = { .fd = bad_fd, .max = 3 };
+
+        unit_send_upcall(f->sender, f->pid, 1);
+        unit_send_upcall(f->sender, f->pid, 2);
+        unit_uring_fail(UNIT_URING_NO_MESSAGE, 1, 1, errors[i]);
+        upcall_engine_uring.begin(engine);
+        assert_int_equal(upcall_engine_uring.read(engine, &read, 1, rx), 1);
+        assert_int_equal(unit_uring_n_failed(), 1);
+        assert_int_equal(read.n, 1);
+        assert_true(read.empty);
+        assert_false(rx[0].truncated);
+        assert_int_equal(upcall_msg_parse(rx[0].data, rx[0].len, UNIT_FAMILY,
+                                          &view), 0);
+        assert_int_equal(unit_view_seq(&view), 2);
+    }
+    upcall_engine_uring.destroy(engine);
+}
+
 #define TEST(NAME) cmocka_unit_test_setup_teardown(NAME, setup, teardown)
 
 int
@@ -420,6 +451,7 @@ main(void)
         TEST(ring_that_fails_is_made_anew),
         TEST(wait_that_ends_early_is_no_failure),
         TEST(message_that_the_kernel_cut_off_is_truncated),
+        TEST(buffer_with_an_error_has_no_message),
         TEST(wait_is_repeated_only_after_errors_that_pass),
     };
 
