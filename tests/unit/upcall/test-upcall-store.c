@@ -814,18 +814,31 @@ service_clears(void)
     keep_socket(PORT + 1);
 }
 
+/* It talks to the service manager on descriptor 0. */
+static void
+service_without_stdin_clears(void)
+{
+    close(STDIN_FILENO);
+    service_clears();
+}
+
 /* Nothing stays that nobody would get. */
 static void
 cleared_store_is_empty(void **state OVS_UNUSED)
 {
+    void (*const services[])(void) = {
+        service_clears, service_without_stdin_clears
+    };
     char byte;
 
-    in_process(service_clears);
-    close(expect_message("FDSTORE=1\nFDPOLL=0\nFDNAME=kdp-3-7-",
-                         shared->pids[0]));
-    unit_check(expect_message("FDSTOREREMOVE=1\nFDNAME=kdp-3-7-",
-                              shared->pids[0]) == -1);
-    unit_check(recv(manager, &byte, sizeof byte, MSG_DONTWAIT) < 0);
+    for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
+        in_process(services[i]);
+        close(expect_message("FDSTORE=1\nFDPOLL=0\nFDNAME=kdp-3-7-",
+                             shared->pids[0]));
+        unit_check(expect_message("FDSTOREREMOVE=1\nFDNAME=kdp-3-7-",
+                                  shared->pids[0]) == -1);
+        unit_check(recv(manager, &byte, sizeof byte, MSG_DONTWAIT) < 0);
+    }
 }
 
 static void
