@@ -322,6 +322,12 @@ commands_show_what_is_counted(void **state OVS_UNUSED)
     assert_non_null(strstr(reply, "  time of calls under RTNL (us): "));
     assert_non_null(strstr(strstr(reply, "time of calls"),
                            ds_cstr(&expected)));
+    ds_clear(&expected);
+    ds_put_format(&expected, "\n  local: addresses %"PRIuSIZE", queueing "
+                  "disciplines %"PRIuSIZE"\n  bridge: notified of changes ",
+                  link_addrs_count(kdp_links_addrs()),
+                  link_qdiscs_count(kdp_links_qdiscs()));
+    assert_non_null(strstr(reply, ds_cstr(&expected)));
     ds_destroy(&expected);
     free(reply);
 
