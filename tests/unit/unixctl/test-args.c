@@ -58,6 +58,7 @@ format_and_argument_come_in_any_order(void **state OVS_UNUSED)
     CHECK_ACCEPTED(true, "br0", "br0", "--format", "json");
     CHECK_ACCEPTED(false, "br0", "br0", "--format", "text");
     CHECK_ACCEPTED(false, "", "");
+    CHECK_ACCEPTED(false, "b-r", "b-r");
 
     /* The last one counts. */
     CHECK_ACCEPTED(false, NULL, "--format", "json", "--format", "text");
@@ -98,6 +99,8 @@ wrong_usage_is_told_by_its_value(void **state OVS_UNUSED)
     CHECK_REFUSED("DP", "--json", "[--format text|json] [DP]", "--json");
     CHECK_REFUSED("DP", "--format=json", "[DP]", "--format=json");
     CHECK_REFUSED("DP", "-f", "[DP]", "br0", "-f");
+    CHECK_REFUSED("DP", "-f", "[DP]", "-f");
+    CHECK_REFUSED("DP", "-", "[DP]", "-");
     CHECK_REFUSED("DP", "br1", "[DP]", "br0", "br1");
     CHECK_REFUSED("FLOW", "b", "[FLOW]", "a", "--format", "json", "b");
 }
