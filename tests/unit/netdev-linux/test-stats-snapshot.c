@@ -141,6 +141,20 @@ a_name_of_two_vports_is_for_the_kernel_to_find(void **state OVS_UNUSED)
     }
 }
 
+/* Whatever is in memory before the first vport and behind the last one. */
+static void
+only_vports_of_the_snapshot_have_names(void **state OVS_UNUSED)
+{
+    struct ovs_vport_counters vports[3] = {
+        { .name = "a" }, { .name = "a" }, { .name = "a" }
+    };
+    const struct stats_snapshot snapshot = {
+        .vports = &vports[1], .n_vports = 1
+    };
+
+    assert_ptr_equal(stats_snapshot_find_vport(&snapshot, "a"), &vports[1]);
+}
+
 int
 main(void)
 {
@@ -149,6 +163,7 @@ main(void)
         cmocka_unit_test(all_are_found_in_whatever_order_they_came),
         cmocka_unit_test(cleared_snapshot_is_filled_anew),
         cmocka_unit_test(a_name_of_two_vports_is_for_the_kernel_to_find),
+        cmocka_unit_test(only_vports_of_the_snapshot_have_names),
     };
 
     return cmocka_run_group_tests_name("stats-snapshot", tests, NULL, NULL);
