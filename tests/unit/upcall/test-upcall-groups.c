@@ -630,7 +630,7 @@ one_call_wakes_one_handler(void **state OVS_UNUSED)
 {
     static struct demand demand = { .n_alone = 0, .n = 2 };
     struct upcall_table_info info;
-    uint64_t n_wakeups = 0;
+    uint64_t n_wakeups = 0, n_of_groups = 0;
     struct crew crew;
 
     /* Nine ports: eight are the handler's, for the ninth it calls one of three
@@ -653,8 +653,12 @@ one_call_wakes_one_handler(void **state OVS_UNUSED)
     for (size_t i = 1; i < info.n_handlers; i++) {
         n_wakeups += info.handlers[i].wakeups;
     }
-    upcall_table_info_uninit(&info);
+    for (size_t i = 0; i < info.n_groups; i++) {
+        n_of_groups += info.groups[i].wakeups;
+    }
     assert_int_equal(n_wakeups, 1);
+    assert_int_equal(n_of_groups, info.handlers[0].wakeups + n_wakeups);
+    upcall_table_info_uninit(&info);
     crew_end(&crew);
 }
 
