@@ -83,6 +83,8 @@ tests_unit_link_test_link_listener_ns_SOURCES = \
 tests_unit_link_test_link_local_SOURCES = \
 	tests/unit/link/test-link-local.c \
 	$(unit_route) $(unit_link) $(unit_common)
+tests_unit_link_test_link_local_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=mnl_socket_sendto
 tests_unit_link_test_link_local_random_SOURCES = \
 	tests/unit/link/test-link-local-random.c \
 	$(unit_rest) $(unit_route) $(unit_link) $(unit_common)

@@ -4,6 +4,7 @@
  * listener keeps them, on the events of the kernel. */
 
 #include <config.h>
+#include <libmnl/libmnl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <sched.h>
@@ -25,6 +26,31 @@
 
 /* IF_OPER_UP of <linux/if.h>, which is at odds with <net/if.h>. */
 #define OPER_UP 6
+
+/* Requests for links, and how many of them leave the statistics out. */
+static unsigned int n_requests, n_without_stats;
+
+ssize_t __wrap_mnl_socket_sendto(const struct mnl_socket *, const void *,
+                                 size_t);
+ssize_t __real_mnl_socket_sendto(const struct mnl_socket *, const void *,
+                                 size_t);
+ssize_t
+__wrap_mnl_socket_sendto(const struct mnl_socket *sock, const void *request,
+                         size_t len)
+{
+    const struct nlmsghdr *nlh = request;
+    const struct nlattr *attr;
+
+    if (nlh->nlmsg_type == RTM_GETLINK) {
+        n_requests++;
+        mnl_attr_for_each (attr, nlh, sizeof(struct ifinfomsg)) {
+            n_without_stats += (mnl_attr_get_type(attr) == IFLA_EXT_MASK
+                                && mnl_attr_get_u32(attr)
+                                   & RTEXT_FILTER_SKIP_STATS);
+        }
+    }
+    return __real_mnl_socket_sendto(sock, request, len);
+}
 
 struct fixture {
     struct unit_ns *own;        /* Private to the test. */
@@ -94,8 +120,11 @@ open_listener(struct fixture *f)
     f->table = link_table_create();
     f->options.addrs = link_addrs_create();
     f->options.qdiscs = link_qdiscs_create();
+    n_requests = n_without_stats = 0;
     OK(link_listener_open(f->table, &f->options, &f->listener));
     assert_true(link_listener_catch_up(f->listener));
+    assert_true(n_requests > 0);
+    assert_int_equal(n_without_stats, n_requests);
 }
 
 static void
@@ -196,7 +225,10 @@ a_link_that_is_asked_for_is_entered(void **state)
     OK(link_replica_connect(&replica));
     for (int mtu = 1300; mtu < 1302; mtu++) {
         OK(unit_link_set_mtu(f->own, A, mtu));
+        n_requests = n_without_stats = 0;
         OK(link_request_link(&replica, A, LINK_REASON_START));
+        assert_int_equal(n_requests, 1);
+        assert_int_equal(n_without_stats, 1);
         assert_true(link_table_find(table, LINK_NSID_LOCAL, A, &link));
         assert_string_equal(link.name, "a");
         assert_int_equal(link.mtu, mtu);
