@@ -92,6 +92,14 @@ calls_under_the_rtnl_lock(void **state OVS_UNUSED)
     counts[KDP_RTNL_MII] = 400;
     kdp_links_diagnose_rtnl(counts, 100, &findings);
     unit_found(&findings, 1, "rtnl-busy", "to: MII monitoring 400");
+
+    /* The first kind and the last one. */
+    counts[KDP_RTNL_FEATURES] = 300;
+    counts[KDP_RTNL_UNKNOWN] = 200;
+    kdp_links_diagnose_rtnl(counts, 100, &findings);
+    unit_found(&findings, 1, "rtnl-busy", "900 calls took the RTNL lock in "
+               "100 s, most of them to: MII monitoring 400, ethtool link "
+               "settings 300, device not in table 200");
     findings_uninit(&findings);
 }
 
