@@ -232,6 +232,24 @@ what_is_shed_has_a_rate(void **state)
     assert_in_range(sender(f, 1).shed_rate, 220, 231);
 }
 
+static void
+a_single_upcall_that_is_shed_has_a_rate(void **state)
+{
+    struct fixture *f = *state;
+
+    put(f, 1, UPCALL_FQ_QUANTUM + 1);
+    f->now += SECOND / 10;
+    get(f, 1, SECOND / 20);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(sender(f, 1).shed_rate, 1);
+        assert_int_equal(show(f).total.shed_rate, 1);
+
+        /* The window of its first upcall is over. */
+        f->now += UPCALL_SENDER_WINDOW;
+    }
+    check(f, 1, 1, 1, UPCALL_FQ_QUANTUM - 1);
+}
+
 /* One sender floods moderately, and a thousand times as many as there is room
  * for turn up meanwhile. */
 static void
@@ -542,6 +560,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(each_upcall_is_counted_once),
         TEST(rates_are_of_the_last_seconds),
         TEST(what_is_shed_has_a_rate),
+        TEST(a_single_upcall_that_is_shed_has_a_rate),
         TEST(heavy_sender_keeps_its_place),
         TEST(error_is_bounded),
         TEST(sender_that_lost_its_place_starts_over),
