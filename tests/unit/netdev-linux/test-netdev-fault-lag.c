@@ -107,8 +107,12 @@ members_that_were_there_first_are_bound(void **state OVS_UNUSED)
     assert_int_equal(block_of(C), 0);
     assert_int_equal(block_of(D), 0);
     assert_int_equal(n_unbound, 3);
-    netdev_kdp_lag_remove(A, true);
+
+    /* The block is not in use, however often it was added. */
     tell(B, "b", NULL, A, IFF_UP);
+    assert_int_equal(block_of(B), 0);
+    netdev_kdp_lag_remove(A, true);
+    tell(B, "b", NULL, A, 0);
     assert_int_equal(n_unbound, 3);
     assert_int_equal(block_of(B), 0);
 }
