@@ -67,22 +67,34 @@ withdraw_old(struct offload *offload, uint32_t port, uint64_t id)
     offload_ports_set_cleared(&offload->ports, port, id);
 }
 
+static int
+compare_ports(const void *a_, const void *b_)
+{
+    const uint32_t *a = a_;
+    const uint32_t *b = b_;
+
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Does 'desc' send packets to one of the 'n' sorted 'ports'? */
 static bool
-sends_to(const struct offload_desc *desc, uint32_t port)
+sends_to(const struct offload_desc *desc, const uint32_t *ports, size_t n)
 {
     for (size_t i = 0; i < desc->n_outputs; i++) {
-        if (desc->outputs[i] == port) {
+        if (bsearch(&desc->outputs[i], ports, n, sizeof *ports,
+                    compare_ports)) {
             return true;
         }
     }
     return false;
 }
 
-/* Returns flows that send packets to 'port' to the kernel.  Their rules name
- * the device that the port had, and drop the packets if another device has the
- * number by now.  The next offer translates a flow again. */
+/* Returns flows that send packets to one of the 'n' sorted 'ports' to the
+ * kernel.  Their rules name the device that the port had, and drop the packets
+ * if another device has the number by now.  The next offer translates a flow
+ * again. */
 static void
-return_senders(struct offload *offload, uint32_t port)
+return_senders(struct offload *offload, const uint32_t *ports, size_t n)
 {
     for (size_t i = 0; i < OFFLOAD_STRIPES; i++) {
         struct offload_stripe *stripe = &offload->table.stripes[i];
@@ -91,8 +103,8 @@ return_senders(struct offload *offload, uint32_t port)
         ovs_mutex_lock(&stripe->mutex);
         HMAP_FOR_EACH (flow, hmap_node, &stripe->flows) {
             if (is_concerned(flow)
-                && (sends_to(flow->desc, port)
-                    || (flow->tc_desc && sends_to(flow->tc_desc, port)))) {
+                && (sends_to(flow->desc, ports, n)
+                    || (flow->tc_desc && sends_to(flow->tc_desc, ports, n)))) {
                 offload_placement_return(offload, flow,
                                          OFFLOAD_REASON_NO_PORT);
             }
@@ -101,16 +113,26 @@ return_senders(struct offload *offload, uint32_t port)
     }
 }
 
-/* Handles the removal of the port of 'message'. */
+/* Handles the removal of the ports of 'n' messages.  Visits each flow once,
+ * and the flows of the ports once more. */
 void
-offload_withdraw_port(struct offload *offload,
-                      const struct offload_control *message)
+offload_withdraw_ports(struct offload *offload,
+                       struct offload_control *const messages[], size_t n)
 {
-    offload_table_visit_port(&offload->table, message->port, drop_flow,
-                             offload);
-    return_senders(offload, message->port);
-    if (message->located) {
-        sweep_later(offload, message->port, &message->place);
+    uint32_t *ports = xmalloc(n * sizeof *ports);
+
+    for (size_t i = 0; i < n; i++) {
+        ports[i] = messages[i]->port;
+        offload_table_visit_port(&offload->table, ports[i], drop_flow,
+                                 offload);
+    }
+    qsort(ports, n, sizeof *ports, compare_ports);
+    return_senders(offload, ports, n);
+    free(ports);
+    for (size_t i = 0; i < n; i++) {
+        if (messages[i]->located) {
+            sweep_later(offload, messages[i]->port, &messages[i]->place);
+        }
     }
 }
 

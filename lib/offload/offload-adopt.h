@@ -13,13 +13,15 @@
  *
  * When a port goes, its flows leave tc without being put into the kernel,
  * since the port gets no more packets, or none that belong to the datapath if
- * another program uses its device (offload_withdraw_port()).  They have no
+ * another program uses its device (offload_withdraw_ports()).  They have no
  * copies then, until the user deletes them or the port is there again.  Flows
- * of other ports that send packets to the port return to the kernel.  Two
- * threads may process, in any order, the messages that a port is gone and that
- * another one has its number, while the number of threads changes.  So both
- * drop the flows, and the latter thread records that before it lets flows be
- * offered.
+ * of other ports that send packets to the port return to the kernel.  To find
+ * them, a thread visits all flows, once for all removals that wait for it.
+ *
+ * Two threads may process, in any order, the messages that a port is gone and
+ * that another one has its number, while the number of threads changes.  So
+ * both drop the flows, and the latter thread records that before it lets flows
+ * be offered.
  *
  * When offload is turned off, all flows return to the kernel
  * (offload_withdraw_all()).
@@ -40,7 +42,9 @@ void offload_adopt_port(struct offload *, unsigned int thread, bool ending,
                         const struct offload_control *);
 void offload_adopt_sweep(struct offload *, unsigned int thread,
                          const struct offload_control *);
-void offload_withdraw_port(struct offload *, const struct offload_control *);
+void offload_withdraw_ports(struct offload *,
+                            struct offload_control *const messages[],
+                            size_t n);
 void offload_withdraw_all(struct offload *);
 
 #endif /* lib/offload/offload-adopt.h */

@@ -86,6 +86,35 @@ offload_threads_create(struct offload *offload)
     }
 }
 
+/* Handles 'first', the removal of a port, and the removals in the urgent list.
+ * These overtake other items.  That is harmless, because a removal concerns
+ * only flows that were offered before it was sent. */
+static void
+withdraw_ports(struct offload_thread *thread, struct offload_control *first)
+{
+    struct offload_control **messages = NULL;
+    size_t n = 0, allocated = 0;
+    struct offload_item *item;
+
+    ovs_list_push_front(&thread->urgent, &first->item.list_node);
+    LIST_FOR_EACH_SAFE (item, list_node, &thread->urgent) {
+        if (item->type == OFFLOAD_ITEM_PORT_GONE) {
+            if (n == allocated) {
+                messages = x2nrealloc(messages, &allocated, sizeof *messages);
+            }
+            messages[n++] = CONTAINER_OF(item, struct offload_control, item);
+            ovs_list_remove(&item->list_node);
+        }
+    }
+    offload_withdraw_ports(thread->offload, messages, n);
+    for (size_t i = 0; i < n; i++) {
+        if (messages[i] != first) {
+            free(messages[i]);
+        }
+    }
+    free(messages);
+}
+
 static void
 run_control(struct offload_thread *thread, struct offload_control *control)
 {
@@ -98,7 +127,7 @@ run_control(struct offload_thread *thread, struct offload_control *control)
         offload_adopt_port(offload, thread->id, stop == DRAIN, control);
         break;
     case OFFLOAD_ITEM_PORT_GONE:
-        offload_withdraw_port(offload, control);
+        withdraw_ports(thread, control);
         break;
     case OFFLOAD_ITEM_DISABLED:
         offload_withdraw_all(offload);

@@ -80,6 +80,8 @@ tests_unit_offload_test_offload_thread_LDFLAGS = \
 	$(AM_LDFLAGS) -Wl,--wrap=pthread_join
 tests_unit_offload_test_offload_withdraw_SOURCES = \
 	tests/unit/offload/test-offload-withdraw.c $(unit_offload) $(unit_common)
+tests_unit_offload_test_offload_withdraw_LDFLAGS = \
+	$(AM_LDFLAGS) -Wl,--wrap=offload_withdraw_ports
 tests_unit_offload_test_offload_diagnose_SOURCES = \
 	tests/unit/offload/test-offload-diagnose.c $(unit_found) \
 	$(unit_common)

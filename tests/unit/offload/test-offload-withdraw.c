@@ -12,7 +12,8 @@
  *       port_that_goes_at_once_leaves_no_old_rule
  *   O8  rules_of_old_chains_do_not_become_flows,
  *       rules_of_old_chains_stay_as_long_as_they_are_kept
- *   O7  nobody_waits_for_tc, port_without_flows_costs_tc_nothing */
+ *   O7  nobody_waits_for_tc, port_without_flows_costs_tc_nothing,
+ *       flows_are_visited_once_for_all_ports_that_go */
 
 #include <config.h>
 #include "harness/offload-engine.h"
@@ -46,6 +47,28 @@ count_operation(void *load_, bool tc, const struct offload_copy_op *op)
 
     (tc ? load->tc : load->kernel)[op->type]++;
     return 0;
+}
+
+/* Visits of all flows because ports went, and these ports. */
+static atomic_uint n_visits, n_withdrawn;
+
+void __real_offload_withdraw_ports(struct offload *,
+                                   struct offload_control *const messages[],
+                                   size_t n);
+void __wrap_offload_withdraw_ports(struct offload *,
+                                   struct offload_control *const messages[],
+                                   size_t n);
+
+void
+__wrap_offload_withdraw_ports(struct offload *offload,
+                              struct offload_control *const messages[],
+                              size_t n)
+{
+    unsigned int orig;
+
+    atomic_add(&n_visits, 1, &orig);
+    atomic_add(&n_withdrawn, n, &orig);
+    __real_offload_withdraw_ports(offload, messages, n);
 }
 
 /* A port goes and another one gets its number while the number of threads
@@ -293,6 +316,64 @@ flow_on_its_way_to_tc_returns_when_its_output_goes(void **state OVS_UNUSED)
     offload_fake_release(unit.fake);
     unit_settle(&unit);
     assert_int_equal(unit_where(&unit, 1), KERNEL);
+    unit_offload_uninit(&unit);
+}
+
+/* There may be very many flows.  Ports 2 to 'N_PORTS' - 1 go while the only
+ * thread waits for tc, port 2 comes again, and port 3 comes and goes. */
+static void
+flows_are_visited_once_for_all_ports_that_go(void **state OVS_UNUSED)
+{
+    enum { N_PORTS = 40 };
+    const ovs_u128 held = unit_ufid(1000);
+    struct load load = { .kernel = { 0 } };
+    struct unit_offload unit;
+
+    unit_offload_init(&unit, NULL, N_PORTS);
+    for (uint32_t i = 2; i <= N_PORTS; i++) {
+        unit_put(&unit, unit_desc_to(i, 1, 0, i, false), CREATE);
+        unit_put(&unit, unit_desc_to(100 + i, i, 0, i % 2 ? 2 : 1, false),
+                 CREATE);
+    }
+    unit_settle(&unit);
+    offload_fake_hold_flow(unit.fake, &held);
+    unit_put(&unit, unit_desc(1000, 1), CREATE);
+    offload_fake_wait_held(unit.fake, 1);
+
+    atomic_store(&n_visits, 0);
+    atomic_store(&n_withdrawn, 0);
+    offload_fake_set_fail(unit.fake, count_operation, &load);
+    for (uint32_t i = 2; i < N_PORTS; i++) {
+        offload_port_del(unit.offload, i);
+        if (i == 2) {
+            offload_port_add(unit.offload, 2);
+        }
+    }
+    offload_port_add(unit.offload, 3);
+    unit_put(&unit, unit_desc_to(4, 1, 0, 4, true), MODIFY);
+    offload_port_del(unit.offload, 3);
+    offload_fake_hold_flow(unit.fake, NULL);
+    unit_settle(&unit);
+    offload_fake_set_fail(unit.fake, NULL, NULL);
+
+    assert_int_equal(n_visits, 1);
+    assert_int_equal(n_withdrawn, N_PORTS - 1);
+    for (uint32_t i = 2; i <= N_PORTS; i++) {
+        assert_int_equal(unit_where(&unit, i), (i < N_PORTS ? KERNEL
+                                                : TC));
+        assert_int_equal(unit_where(&unit, 100 + i), (i == 2 ? KERNEL
+                                                      : i < N_PORTS ? 0 : TC));
+    }
+
+    /* The flows to the ports, and that of port 2, which is there again. */
+    assert_int_equal(load.kernel[OFFLOAD_COPY_PUT], N_PORTS - 2 + 1);
+
+    /* Another removal is news. */
+    offload_port_del(unit.offload, N_PORTS);
+    unit_settle(&unit);
+    assert_int_equal(n_visits, 2);
+    assert_int_equal(unit_where(&unit, N_PORTS), KERNEL);
+    assert_int_equal(unit_where(&unit, 100 + N_PORTS), 0);
     unit_offload_uninit(&unit);
 }
 
@@ -689,6 +770,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(flow_to_a_port_that_is_replaced_gets_another_rule),
         cmocka_unit_test(flow_that_changes_leaves_tc_with_either_port),
         cmocka_unit_test(flow_on_its_way_to_tc_returns_when_its_output_goes),
+        cmocka_unit_test(flows_are_visited_once_for_all_ports_that_go),
         cmocka_unit_test(flow_of_a_dying_port_tells_what_it_counted),
         cmocka_unit_test(flow_comes_back_with_its_port),
         cmocka_unit_test(rule_that_nobody_knows_goes_with_its_port),
