@@ -230,8 +230,9 @@ typedef void offload_list_cb(void *cb_aux, const ovs_u128 *ufid,
                              const void *listed);
 
 /* Called by the backend before it lists 'place', where 'port', maybe a port of
- * another datapath, has its rules.  Returns true if each rule there belongs to
- * a flow or is an orphan. */
+ * another datapath, has its rules, or UINT32_MAX if no port has.  Returns true
+ * if each rule there belongs to a flow or is an orphan, and false if the list
+ * is to end. */
 typedef bool offload_is_known_cb(void *cb_aux, uint32_t port,
                                  const struct offload_place *place);
 
@@ -257,8 +258,8 @@ struct offload_backend {
     void (*list)(void *aux, bool exact, offload_list_cb *cb, void *cb_aux);
 
     /* Calls 'cb' in the same way for each rule of ours in all places of tc,
-     * including devices that are not ports, but not in the places of ports for
-     * which 'is_known' returns false.  NULL if that is not possible. */
+     * including devices that are not ports, but not in places for which
+     * 'is_known' returns false.  NULL if that is not possible. */
     void (*list_all)(void *aux, offload_is_known_cb *is_known,
                      offload_list_cb *cb, void *cb_aux);
 

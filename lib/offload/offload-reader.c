@@ -134,14 +134,16 @@ take_listed(void *round_, const ovs_u128 *ufid, const void *listed)
     }
 }
 
-/* Are rules in 'place', of 'port', to be listed? */
+/* Are rules in 'place', of 'port' or of no port, to be listed? */
 static bool
 is_known(void *round_, uint32_t port, const struct offload_place *place)
 {
     struct round *round = round_;
 
     return (!is_stopped(round)
-            && offload_ports_is_known(&round->offload->ports, port, place));
+            && (port == UINT32_MAX
+                || offload_ports_is_known(&round->offload->ports, port,
+                                          place)));
 }
 
 /* Returns when the rule of 'flow' is to be read, in ms: when the user would
@@ -463,9 +465,10 @@ run_round(struct round *round, struct offload *offload,
 }
 
 /* A round of the reader thread, or of a test in its place.  It ends early when
- * 'stop' is set: ending the thread waits for the request in progress, not for
- * all rules of a slow card.  If 'stop' is NULL, the caller may have pointers
- * that RCU guards. */
+ * 'stop' is set: ending the thread waits for the batch of rules that is being
+ * read, or the list in progress, of one place in an audit and of all devices
+ * with rules in cards otherwise.  If 'stop' is NULL, the caller may have
+ * pointers that RCU guards. */
 void
 offload_reader_round(struct offload *offload,
                      const struct offload_reader_pace *pace,

@@ -480,20 +480,19 @@ tc_list(void *tc, bool exact, offload_list_cb *cb, void *cb_aux)
 }
 
 /* Are rules in 'id' to be listed?  Not if the engine does not know the port
- * there.  If there is no port, not if another datapath has rules there, which
- * may belong to a port that is being deleted. */
+ * there, or is to end.  If there is no port, not if another datapath has rules
+ * there, which may belong to a port that is being deleted. */
 static bool
 is_listed(const struct kdp_tc *tc, const struct kdp_tc_places *ports,
           const struct tcf_id *id, offload_is_known_cb *is_known, void *cb_aux)
 {
     const struct kdp_tc_place *port = kdp_tc_places_find(ports, id);
-    struct offload_place place;
+    struct offload_place place = kdp_tc_place_for_engine(port ? &port->id
+                                                         : id);
 
-    if (!port) {
-        return !kdp_tc_others_have_rules(tc, kdp_tc_place_device(id));
-    }
-    place = kdp_tc_place_for_engine(&port->id);
-    return is_known(cb_aux, port->port_no, &place);
+    return (is_known(cb_aux, port ? port->port_no : UINT32_MAX, &place)
+            && (port
+                || !kdp_tc_others_have_rules(tc, kdp_tc_place_device(id))));
 }
 
 static void

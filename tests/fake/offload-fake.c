@@ -426,14 +426,15 @@ fake_list_all(void *side_, offload_is_known_cb *is_known, offload_list_cb *cb,
     for (size_t i = 0; i < n; i++) {
         struct offload_desc *desc = copies[i].desc;
         struct offload_place place = { .data = { desc->in_port } };
+        uint32_t port = (desc->in_port < OFFLOAD_FAKE_NO_PORT ? desc->in_port
+                         : UINT32_MAX);
         const struct listed listed = {
             .rule = copies[i].rule,
             .stats = copies[i].stats,
             .hw = copies[i].hw,
         };
 
-        if (desc->in_port >= OFFLOAD_FAKE_NO_PORT
-            || is_known(cb_aux, desc->in_port, &place)) {
+        if (is_known(cb_aux, port, &place)) {
             cb(cb_aux, &desc->ufid, &listed);
         }
         offload_rule_unref(copies[i].rule);

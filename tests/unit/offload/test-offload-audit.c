@@ -409,7 +409,8 @@ teardown(void **state OVS_UNUSED)
     return 0;
 }
 
-/* Lists the places of ports 1 and 2, and ends the thread in between. */
+/* Lists the places of 'listed_ports', and ends the thread in between. */
+static uint32_t listed_ports[2];
 static unsigned int n_places_listed;
 static struct latch stop_in_list;
 
@@ -417,33 +418,40 @@ static void
 list_two_places(void *aux OVS_UNUSED, offload_is_known_cb *is_known,
                 offload_list_cb *cb OVS_UNUSED, void *cb_aux)
 {
-    for (uint32_t port = 1; port <= 2; port++) {
-        const struct offload_place place = { .data = { port } };
+    for (size_t i = 0; i < ARRAY_SIZE(listed_ports); i++) {
+        const struct offload_place place = { .data = { listed_ports[i] } };
 
-        n_places_listed += is_known(cb_aux, port, &place);
+        n_places_listed += is_known(cb_aux, listed_ports[i], &place);
         latch_set(&stop_in_list);
     }
 }
 
-/* A list takes the RTNL lock for each place, and there may be thousands. */
+/* A list takes the RTNL lock for each place, and there may be thousands, of
+ * devices that are no ports, too. */
 static void
 thread_that_ends_lists_no_more_places(void **state OVS_UNUSED)
 {
     static const struct offload_reader_pace pace = {
         .interval = 1, .max_reads = SIZE_MAX,
     };
-    struct unit_offload unit;
+    static const uint32_t cases[][2] = { { 1, 2 }, { UINT32_MAX, 1 },
+                                         { 1, UINT32_MAX } };
 
-    init(&unit);
-    unit.offload->backend.list_all = list_two_places;
-    latch_init(&stop_in_list);
-    n_places_listed = 0;
-    unit_clock_advance(1);
-    offload_reader_round(unit.offload, &pace, &stop_in_list);
-    assert_int_equal(n_places_listed, 1);
-    assert_int_equal(n_audits(&unit), 1);
-    latch_destroy(&stop_in_list);
-    unit_offload_uninit(&unit);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct unit_offload unit;
+
+        init(&unit);
+        unit.offload->backend.list_all = list_two_places;
+        memcpy(listed_ports, cases[i], sizeof listed_ports);
+        latch_init(&stop_in_list);
+        n_places_listed = 0;
+        unit_clock_advance(1);
+        offload_reader_round(unit.offload, &pace, &stop_in_list);
+        assert_int_equal(n_places_listed, 1);
+        assert_int_equal(n_audits(&unit), 1);
+        latch_destroy(&stop_in_list);
+        unit_offload_uninit(&unit);
+    }
 }
 
 int

@@ -19,7 +19,7 @@
 
 static struct kdp_tc tc, other_tc;
 static struct offload_backend backend;
-static bool port_is_known;
+static bool port_is_known, no_port_is_known;
 
 static bool
 is_known(void *listed OVS_UNUSED, uint32_t port,
@@ -28,6 +28,9 @@ is_known(void *listed OVS_UNUSED, uint32_t port,
     const struct tcf_id id = tc_make_tcf_id(PORT, 0, 0, TC_INGRESS);
     const struct offload_place expected = kdp_tc_place_for_engine(&id);
 
+    if (port == UINT32_MAX) {
+        return no_port_is_known;
+    }
     assert_int_equal(port, PORT_NO);
     assert_memory_equal(place, &expected, sizeof expected);
     return port_is_known;
@@ -72,7 +75,7 @@ setup(void **state OVS_UNUSED)
 {
     places_reset();
     places_twice = true;
-    port_is_known = true;
+    port_is_known = no_port_is_known = true;
     unit_tc_init();
     kdp_tc_init(&tc, "system", false);
     kdp_tc_init(&other_tc, "system", false);
@@ -99,6 +102,10 @@ rules_are_listed_where_ports_are_known_or_none_is(void **state OVS_UNUSED)
     assert_int_equal(n_listed(), 4);
     port_is_known = false;
     assert_int_equal(n_listed(), 2);
+
+    /* The thread that lists them is to end. */
+    no_port_is_known = false;
+    assert_int_equal(n_listed(), 0);
 }
 
 /* A device is no port any more, and the other datapath is about to delete its
