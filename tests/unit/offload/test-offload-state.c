@@ -57,17 +57,37 @@ lost_flow_can_be_changed(void **state OVS_UNUSED)
     unit_offload_uninit(&unit);
 }
 
+/* A packet of 'n_bytes' meets flow 1 in tc. */
+static void
+packet_in_tc(struct unit_offload *unit, unsigned int n_bytes)
+{
+    const ovs_u128 ufid = unit_ufid(1);
+
+    assert_int_equal(offload_fake_packet(unit->fake, &ufid, n_bytes),
+                     OFFLOAD_FAKE_TC);
+}
+
+/* Its statistics begin with 0, because packets of the previous run do not
+ * belong to the rules of this one. */
 static void
 rule_of_a_previous_run_is_adopted(void **state OVS_UNUSED)
 {
     struct offload_desc *desc = unit_desc(1, 1);
+    struct offload_op op = { .type = OFFLOAD_DEL, .ufid = desc->ufid };
     struct unit_offload unit;
 
     unit_offload_init(&unit, NULL, 0);
     offload_fake_add(unit.fake, true, desc);
+    packet_in_tc(&unit, 60);
+    packet_in_tc(&unit, 1500);
     offload_port_add(unit.offload, 1);
     offload_barrier(unit.offload);
     assert_int_equal(unit_state(&unit, 1), OFFLOAD_STATE_IN_TC);
+    packet_in_tc(&unit, 100);
+    offload_operate(unit.offload, (struct offload_op *[]) { &op }, 1);
+    assert_int_equal(op.error, 0);
+    assert_int_equal(op.stats.n_packets, 1);
+    assert_int_equal(op.stats.n_bytes, 100);
     offload_desc_unref(desc);
     unit_offload_uninit(&unit);
 }
