@@ -735,6 +735,8 @@ static void
 chain_that_cannot_be_deleted_is_given_up(void **state)
 {
     struct unit_dpif *u = *state;
+    int fd = unit_log_open();
+    char log[1024] = "";
 
     leave_chain(u, 2000);
     takeover_begin(&u->dp);
@@ -742,9 +744,15 @@ chain_that_cannot_be_deleted_is_given_up(void **state)
     settle(u);
     unit_dpif_fail(u, DPIF_OP_FLOW_DEL, ENOBUFS, 1);
     change(u, 1);
+    assert_int_equal(ftruncate(fd, 0), 0);
     unit_wait_until((takeover_dump_begins(&u->dp), takeover_run(&u->dp, true),
                      !kdp_datapath_chains(&u->dp)));
     assert_int_equal(unit_dpif_count(u), 3);
+    assert_true(pread(fd, log, sizeof log - 1, 0) > 0);
+    assert_non_null(strstr(log, "deleting flows of recirculation chains of a "
+                           "previous run failed (No buffer space "
+                           "available)\n"));
+    close(fd);
 }
 
 static void
@@ -770,6 +778,15 @@ all_go_if_one_cannot_be_deleted(void **state)
     struct unit_dpif *u = *state;
 
     leave(u, 1, 1, UNIT_TC_TO_CHAIN, 0);
+    leave(u, 2, 1, UNIT_TC_OF_CHAIN, 0);
+    leave(u, 3, 1, 0, 0);
+    takeover_begin(&u->dp);
+    takeover_upcalls_on(&u->dp);
+    unit_dpif_fail(u, DPIF_OP_FLOW_DEL, ENOBUFS, 1);
+    settle(u);
+    assert_int_equal(unit_dpif_count(u), 0);
+
+    /* Or if only a flow of a chain cannot. */
     leave(u, 2, 1, UNIT_TC_OF_CHAIN, 0);
     leave(u, 3, 1, 0, 0);
     takeover_begin(&u->dp);
