@@ -241,6 +241,22 @@ port_that_is_gone_is_not_tried_again(void **state)
     check_queues(f, 2);
 }
 
+/* While upcalls are off, another port may get the number. */
+static void
+port_has_no_setting_from_before_upcalls_were_off(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f);
+    set_port(f, "4");
+    check_queues(f, 4);
+    assert_int_equal(dispatch_recv_set(&f->dp, false), 0);
+    start(f);
+    check_queues(f, 1);
+    set_port(f, "3");
+    check_queues(f, 3);
+}
+
 static void
 wrong_setting_of_an_interface_is_named(void **state)
 {
@@ -533,6 +549,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(kernel_that_takes_fewer_gets_fewer),
         TEST(kernel_that_takes_no_others_keeps_those_it_knows),
         TEST(port_that_is_gone_is_not_tried_again),
+        TEST(port_has_no_setting_from_before_upcalls_were_off),
         TEST(wrong_setting_of_an_interface_is_named),
         TEST(port_gets_more_queues_when_a_shortage_ends),
         TEST(port_gets_its_queues_after_it_has_shared),
