@@ -87,6 +87,14 @@ unit_tc_ports_del(uint32_t n)
     for (uint32_t i = 1; i <= n; i++) {
         remove_port(i);
     }
+
+    /* Code that looked a port up has closed its device. */
+    for (uint32_t i = 1; i <= n; i++) {
+        char name[IFNAMSIZ];
+
+        make_device(i, name);
+        unit_check(!netdev_from_name(name));
+    }
 }
 
 void
