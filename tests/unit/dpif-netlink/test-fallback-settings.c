@@ -6,6 +6,7 @@
 #include <config.h>
 #include "dpif-netlink/settings.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,17 +33,27 @@ wrong_budget_of_buffers_is_named_and_the_last_good_one_stays(void **state)
         "", "15", "1048577", "-1", "1 GB", "many", "99999999999999999999",
     };
     struct fixture *f = *state;
+    char *message;
 
     start(f);
+    assert_int_equal(buffer_max(f), UPCALL_BUFFER_MAX);
+
+    /* No value came before. */
+    free(read_log());
+    set_config(f, "upcall-buffer-max", "many");
+    message = xasprintf("expected 16 to 1048576 MiB; going on with "
+                        "%"PRIu64"\n",
+                        UPCALL_BUFFER_MAX / 1024 / 1024);
+    check_log(message);
+    free(message);
     assert_int_equal(buffer_max(f), UPCALL_BUFFER_MAX);
     set_config(f, "upcall-buffer-max", "16");
     assert_int_equal(buffer_max(f), 16 << 20);
     free(read_log());
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-        char *message = xasprintf("other_config:upcall-buffer-max is \"%s\", "
-                                  "expected 16 to 1048576 MiB; going on with "
-                                  "16\n", wrong[i]);
-
+        message = xasprintf("other_config:upcall-buffer-max is \"%s\", "
+                            "expected 16 to 1048576 MiB; going on with 16\n",
+                            wrong[i]);
         set_config(f, "upcall-buffer-max", wrong[i]);
         check_log(message);
         free(message);
