@@ -208,7 +208,8 @@ unit_flow_dump = \
 	$(unit_dpif) $(unit_common)
 tests_unit_dpif_netlink_test_flow_dump_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-dump.c $(unit_flow_dump)
-tests_unit_dpif_netlink_test_flow_dump_LDFLAGS = $(AM_LDFLAGS) $(unit_dpif_wrap)
+tests_unit_dpif_netlink_test_flow_dump_LDFLAGS = \
+	$(AM_LDFLAGS) $(unit_dpif_wrap) -Wl,--wrap=flow_chains_disguise
 tests_unit_dpif_netlink_test_flow_dump_devices_SOURCES = \
 	tests/unit/dpif-netlink/test-flow-dump-devices.c $(unit_flow_dump)
 tests_unit_dpif_netlink_test_flow_dump_devices_LDFLAGS = \

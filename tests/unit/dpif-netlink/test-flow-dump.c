@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpif-netlink/flow-chains.h"
 #include "fake/tc-fake.h"
 #include "harness/unit.h"
 #include "openvswitch/thread.h"
@@ -256,6 +257,45 @@ dump_that_is_not_finished_leaves_nothing(void **state)
     dump_allow();
 }
 
+static size_t n_disguised;
+
+void __wrap_flow_chains_disguise(const struct flow_chains *,
+                                 struct dpif_flow *);
+void
+__wrap_flow_chains_disguise(const struct flow_chains *chains OVS_UNUSED,
+                            struct dpif_flow *flow OVS_UNUSED)
+{
+    n_disguised++;
+}
+
+/* R5.  A revalidator must not translate roots of chains, wherever they are in
+ * a batch.  What lies behind a batch is no flow. */
+static void
+each_flow_that_a_revalidator_sees_is_disguised_once(void **state)
+{
+    struct unit_dpif *u = *state;
+    struct dump_seen seen;
+
+    dump_put(u, 0, DUMP_N_FLOWS);
+    unit_dpif_settle(u);
+    ovsrcu_set(&u->dp.chains, flow_chains_create());
+    for (int revalidator = 0; revalidator < 2; revalidator++) {
+        struct dpif_flow_dump *d = kdp_flow_dump_create(
+            &u->dp, u->engine, &u->inner, dump_terse, dump_learn, revalidator,
+            NULL);
+
+        n_disguised = 0;
+        memset(&seen, 0, sizeof seen);
+        dump_walk(d, 50, &seen);
+        assert_int_equal(kdp_flow_dump_destroy(d), 0);
+        dump_check_seen(&seen, 0, DUMP_N_FLOWS);
+        assert_int_equal(n_disguised, revalidator ? DUMP_N_FLOWS : 0);
+    }
+    flow_chains_destroy(ovsrcu_get_protected(struct flow_chains *,
+                                             &u->dp.chains));
+    ovsrcu_set(&u->dp.chains, NULL);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -272,6 +312,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(error_of_the_inner_dump_is_that_of_the_dump),
         TEST(dump_of_too_many_shows_nothing_and_says_so),
         TEST(dump_that_is_not_finished_leaves_nothing),
+        TEST(each_flow_that_a_revalidator_sees_is_disguised_once),
     };
 
     unit_init(argv[0]);
