@@ -380,6 +380,25 @@ pauses_grow(void **state OVS_UNUSED)
     offload_barrier(unit.offload);
     offload_get_flow_info(unit.offload, &ufid, &info);
     assert_true(info.retry <= 100000 * OFFLOAD_BACKOFF_FACTOR);
+
+    /* A success is the end of it. */
+    failure.n = 0;
+    offload_fake_fail_next(unit.fake, &failure);
+    offload_port_changed(unit.offload, 1);
+    unit_dump(&unit, NULL, 0);
+    offload_barrier(unit.offload);
+    assert_int_equal(unit_where(&unit, 1), OFFLOAD_FAKE_TC);
+    offload_set_enabled(unit.offload, false);
+    unit_settle(&unit);
+    failure.n = 1;
+    offload_fake_fail_next(unit.fake, &failure);
+    offload_set_enabled(unit.offload, true);
+    unit_dump(&unit, NULL, 0);
+    unit_settle(&unit);
+    assert_int_equal(unit_where(&unit, 1), OFFLOAD_FAKE_KERNEL);
+    assert_int_equal(offload_get_flow_info(unit.offload, &ufid, &info), 0);
+    assert_true(info.retry > 50000);
+    assert_true(info.retry <= 100000);
     unit_offload_uninit(&unit);
 }
 
