@@ -56,6 +56,12 @@ VLOG_DEFINE_THIS_MODULE(upcall_store);
 #define RETRY_BUSY 10
 #define RETRY_FAILED 1000
 
+/* Milliseconds for which upcall_store_clear_at_end() holds.  A reload that
+ * takes longer has failed: systemd ends it after five minutes in the units of
+ * distributions, and after 90 seconds by default.  A daemon that ends later
+ * does so for another reason, such as a restart, which passes the sockets. */
+#define CLEAR_MSEC (10 * 60 * 1000)
+
 enum entry_state {
     FOUND,                      /* From a previous run; this module owns
                                  * 'fd'. */
@@ -95,7 +101,7 @@ static bool changed OVS_GUARDED_BY(mutex);  /* Some are MISSING or GONE. */
 static long long int retry_at OVS_GUARDED_BY(mutex) = LLONG_MIN;
 static int last_error OVS_GUARDED_BY(mutex);
 static bool left OVS_GUARDED_BY(mutex);
-static bool clear_at_end OVS_GUARDED_BY(mutex);
+static long long int clear_until OVS_GUARDED_BY(mutex) = LLONG_MIN;
 
 static bool
 exists(void)
@@ -638,7 +644,7 @@ void
 upcall_store_clear_at_end(void)
 {
     ovs_mutex_lock(&mutex);
-    clear_at_end = true;
+    clear_until = time_msec() + CLEAR_MSEC;
     ovs_mutex_unlock(&mutex);
 }
 
@@ -647,9 +653,12 @@ upcall_store_leave(void)
 {
     upcall_store_run();
     ovs_mutex_lock(&mutex);
-    if (clear_at_end && systemd >= 0) {
+    if (n_copied && systemd >= 0 && time_msec() < clear_until) {
         const struct entry *entry;
 
+        VLOG_INFO("removing %"PRIuSIZE" sockets for upcalls from the store of "
+                  "the service manager, as \"handover/clear-sockets\" asked",
+                  n_copied);
         HMAP_FOR_EACH (entry, node, &entries) {
             if (entry->state != MISSING) {
                 remove_from_systemd(entry, 0);

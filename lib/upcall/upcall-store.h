@@ -89,9 +89,9 @@ bool upcall_store_has_found(void);
 /* Closes the sockets that were found and not taken. */
 void upcall_store_end(void);
 
-/* Makes upcall_store_leave() remove all sockets from systemd's store, because
- * the next process will not get them.  It then waits for systemd to read the
- * messages. */
+/* Makes upcall_store_leave(), if it is called within ten minutes, remove all
+ * sockets from systemd's store, because the next process will not get them.
+ * It then waits for systemd to read the messages. */
 void upcall_store_clear_at_end(void);
 
 /* Says that the process is about to end.  If the sockets outlive the process,

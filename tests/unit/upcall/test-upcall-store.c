@@ -799,9 +799,13 @@ names_fit_into_an_environment_variable(void **state OVS_UNUSED)
     in_process(service_with_many_names);
 }
 
+/* How long a service runs on after the command. */
+static long long int clear_age;
+
 static void
 service_clears(void)
 {
+    unit_clock_stop(1000000);
     upcall_store_open(false);
 
     /* Perhaps it does not end. */
@@ -809,6 +813,7 @@ service_clears(void)
     unit_check(!upcall_store_is_left());
     shared->pids[0] = add_socket(PORT);
 
+    unit_clock_advance(clear_age);
     upcall_store_leave();
     unit_check(upcall_store_is_left());
     keep_socket(PORT + 1);
@@ -831,6 +836,7 @@ cleared_store_is_empty(void **state OVS_UNUSED)
     };
     char byte;
 
+    clear_age = 10 * 60 * 1000 - 1;
     for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
         in_process(services[i]);
         close(expect_message("FDSTORE=1\nFDPOLL=0\nFDNAME=kdp-3-7-",
@@ -839,6 +845,19 @@ cleared_store_is_empty(void **state OVS_UNUSED)
                                   shared->pids[0]) == -1);
         unit_check(recv(manager, &byte, sizeof byte, MSG_DONTWAIT) < 0);
     }
+}
+
+/* The reload failed, and a restart passes the sockets. */
+static void
+store_stays_if_the_daemon_ends_much_later(void **state OVS_UNUSED)
+{
+    char byte;
+
+    clear_age = 10 * 60 * 1000;
+    in_process(service_clears);
+    close(expect_message("FDSTORE=1\nFDPOLL=0\nFDNAME=kdp-3-7-",
+                         shared->pids[0]));
+    unit_check(recv(manager, &byte, sizeof byte, MSG_DONTWAIT) < 0);
 }
 
 static void
@@ -1044,6 +1063,7 @@ main(void)
         SYSTEMD_TEST(socket_that_is_handed_over_is_copied_once),
         SYSTEMD_TEST(names_fit_into_an_environment_variable),
         SYSTEMD_TEST(cleared_store_is_empty),
+        SYSTEMD_TEST(store_stays_if_the_daemon_ends_much_later),
         SYSTEMD_TEST(only_sockets_that_are_what_they_are_called_are_taken),
         SYSTEMD_TEST(monitor_keeps_what_was_passed),
     };
