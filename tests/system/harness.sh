@@ -330,8 +330,12 @@ daemon_netlink_sockets() {
     echo "$now"
 }
 
+# A descriptor may be closed while "find" looks at it.
 count_netlink_sockets() {
-    find "/proc/$DAEMON_PID/fd" -mindepth 1 -printf '%l\n' |
+    {
+        find "/proc/$DAEMON_PID/fd" -mindepth 1 -printf '%l\n' 2>/dev/null ||
+            test -d "/proc/$DAEMON_PID/fd"
+    } |
         awk 'NR == FNR { if (sub(/^socket:\[/, "")) mine[$1 + 0]; next }
              $10 in mine { n++ }
              END { print n + 0 }' - /proc/net/netlink
