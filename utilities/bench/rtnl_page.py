@@ -112,7 +112,8 @@ def tables(results):
 
 
 def plots(plt, results, prefix):
-    if report.PLAIN not in results["parameters"]["conditions"]:
+    if (report.PLAIN not in results["parameters"]["conditions"]
+            or len(results["parameters"]["ports"]) == 1):
         return
     plot_counts(plt, results, prefix + "-counts.svg")
     plot_time(plt, results, prefix + "-time.svg")
