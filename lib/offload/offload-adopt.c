@@ -319,9 +319,9 @@ is_of_chain(const struct offload_desc *desc)
     return desc->recirc_id || desc->n_children;
 }
 
-/* Is 'desc' that of a rule which never becomes a flow but stays for now,
- * because deleting it would make upcalls of its packets while no handler
- * receives upcalls? */
+/* Does 'desc' describe a rule that never becomes a flow but stays for now?
+ * Without the rule, its packets would become upcalls while no handler receives
+ * upcalls. */
 static bool
 only_stays(const struct offload_desc *desc)
 {
