@@ -549,31 +549,61 @@ dpif_netlink_kdp_leave_shadow(void)
 
 /* True if 'op' would change flows, which must stay as they are, or send a
  * packet that another process sends.  Then 'op' gets a successful result and
- * must not be carried out.  In the shadow, bridges may still probe the
- * datapath's features. */
+ * must not be carried out.
+ *
+ * In the shadow, bridges still probe the datapath's features, and get and
+ * delete no other flows than those of their probes.  No such flow is made: the
+ * revalidators of the process that serves would find it and delete it.  The
+ * kernel checks a request to modify a flow before it looks for the flow, so a
+ * probe only asks to modify one, which answer_probes() completes. */
 static bool
 leave_flow(struct dpif_op *op, bool shadow)
 {
-    struct dpif_flow_stats *stats;
+    struct dpif_flow_stats *stats = NULL;
 
-    if (shadow && (op->type == DPIF_OP_FLOW_PUT
-                   ? op->flow_put.flags & DPIF_FP_PROBE
-                   : op->type != DPIF_OP_EXECUTE || op->execute.probe)) {
-        return false;
-    } else if (shadow && op->type == DPIF_OP_EXECUTE) {
-        stats = NULL;
-    } else if (op->type == DPIF_OP_FLOW_PUT) {
+    switch (op->type) {
+    case DPIF_OP_FLOW_PUT:
+        if (shadow && op->flow_put.flags & DPIF_FP_PROBE) {
+            op->flow_put.flags &= ~DPIF_FP_CREATE;
+            return false;
+        }
         stats = op->flow_put.stats;
-    } else if (op->type == DPIF_OP_FLOW_DEL) {
+        break;
+    case DPIF_OP_FLOW_DEL:
         stats = op->flow_del.stats;
-    } else {
-        return false;
+        break;
+    case DPIF_OP_FLOW_GET:
+        if (!shadow) {
+            return false;
+        }
+        op->flow_get.flow->ufid_present = op->flow_get.ufid != NULL;
+        if (op->flow_get.ufid) {
+            op->flow_get.flow->ufid = *op->flow_get.ufid;
+        }
+        break;
+    case DPIF_OP_EXECUTE:
+    default:
+        if (!shadow || op->execute.probe) {
+            return false;
+        }
+        break;
     }
     op->error = 0;
     if (stats) {
         memset(stats, 0, sizeof *stats);
     }
     return true;
+}
+
+/* ENOENT says that the kernel understood a probe and found no flow to modify. */
+static void
+answer_probes(struct dpif_op **ops, size_t n_ops)
+{
+    for (size_t i = 0; i < n_ops; i++) {
+        if (ops[i]->type == DPIF_OP_FLOW_PUT && ops[i]->error == ENOENT) {
+            ops[i]->error = 0;
+        }
+    }
 }
 
 /* Returns the operations among the '*n_ops' in 'ops' that the daemon still
@@ -619,6 +649,9 @@ dpif_kdp_operate(struct dpif *dpif, struct dpif_op **ops,
         kdp_flow_operate(engine, ops, n_ops);
     } else {
         ovs_compat_operate(inner, ops, n_ops);
+    }
+    if (shadow) {
+        answer_probes(ops, n_ops);
     }
     if (kdp_datapath_chains(dpif_kdp_cast(dpif)->dp)) {
         takeover_operated(dpif_kdp_cast(dpif)->dp, ops, n_ops,

@@ -34,11 +34,9 @@ seen() {
 }
 
 # A daemon that goes on deletes all flows, of which revalidators may have heard
-# just before.  Revalidators of the old daemon delete the flows by which the new one
-# finds out what the datapath can do.
+# just before.
 start_next() {
-    allow_log 'Failed to acquire udpif_key .*\(No such file' \
-        'failed to delete .* feature probe flow'
+    allow_log 'Failed to acquire udpif_key .*\(No such file'
     allow_log 'handover\|WARN\|no handover: ' 'handover\|WARN\|the process that' \
         'fatal_signal.*\|WARN\|' 'dpif.*failed to .*No such file' \
         'unexpected jump' 'blocked'

@@ -597,10 +597,13 @@ bridge_in_the_shadow_changes_nothing(void **state)
     assert_true(bridge.recv_wanted);
     assert_int_equal(registered->destroy(&bridge.dpif), 0);
 
-    /* By a command.  The bridge deletes what it has tried out. */
+    /* By a command. */
     operate(u, &add, false);
     assert_int_equal(get(u, 1), 0);
     operate(u, &del, true);
+    assert_int_equal(del.error, 0);
+    assert_int_equal(get(u, 1), 0);
+    operate(u, &del, false);
     assert_int_equal(del.error, 0);
     assert_int_equal(get(u, 1), ENOENT);
     dpif_netlink_kdp_leave_shadow();

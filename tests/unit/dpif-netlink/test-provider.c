@@ -95,6 +95,7 @@ static struct {
     int poll_error;
     bool is_left;
     int send_error, handlers_error, features_error, stats_error;
+    int probe_error;
     int inner_error;            /* Of functions of the inner dpif. */
     size_t n_policies;          /* Timeout policies; SIZE_MAX if the kernel
                                  * supports none. */
@@ -627,7 +628,9 @@ inner_operate(struct dpif *dpif, struct dpif_op **ops,
                       : ops[i]->type == DPIF_OP_FLOW_DEL ? "del"
                       : ops[i]->type == DPIF_OP_FLOW_GET ? "get" : "execute"),
              probe ? " probe" : "");
-        ops[i]->error = EIO;
+        ops[i]->error = (probe && ops[i]->type == DPIF_OP_FLOW_PUT
+                         && !(ops[i]->flow_put.flags & DPIF_FP_CREATE)
+                         ? answer.probe_error : EIO);
     }
 }
 
@@ -1239,6 +1242,8 @@ enum {
 };
 static struct dpif_op ops[N_OPS];
 static struct dpif_flow_stats put_stats, del_stats;
+static const ovs_u128 probe_ufid = { .u32 = { 1, 2, 3, 4 } };
+static struct dpif_flow found;
 
 static void
 operate(struct dpif *dpif)
@@ -1249,12 +1254,16 @@ operate(struct dpif *dpif)
     put_stats.n_packets = del_stats.n_packets = 77;
     ops[PUT].type = ops[PUT_PROBE].type = DPIF_OP_FLOW_PUT;
     ops[PUT].flow_put.stats = &put_stats;
-    ops[PUT_PROBE].flow_put.flags = DPIF_FP_PROBE | DPIF_FP_CREATE;
+    ops[PUT_PROBE].flow_put.flags = (DPIF_FP_PROBE | DPIF_FP_CREATE
+                                     | DPIF_FP_MODIFY);
     ops[PUT_BLIND].type = DPIF_OP_FLOW_PUT;
     ops[PUT_BLIND].flow_put.flags = DPIF_FP_CREATE | DPIF_FP_MODIFY;
     ops[DEL].type = DPIF_OP_FLOW_DEL;
     ops[DEL].flow_del.stats = &del_stats;
     ops[GET].type = DPIF_OP_FLOW_GET;
+    ops[GET].flow_get.ufid = &probe_ufid;
+    ops[GET].flow_get.flow = &found;
+    memset(&found, 0, sizeof found);
     ops[EXECUTE].type = ops[EXECUTE_PROBE].type = DPIF_OP_EXECUTE;
     ops[EXECUTE_PROBE].execute.probe = true;
     for (size_t i = 0; i < N_OPS; i++) {
@@ -1290,11 +1299,20 @@ operations_are_left_out_where_flows_must_stay(void **state)
     check(all);
     check_left(0);
 
-    /* A bridge in the shadow may only find out what there is (R6). */
+    /* A bridge in the shadow finds out what the kernel can do, without a flow
+     * (R6). */
     dpif_netlink_kdp_enter_shadow();
+    answer.probe_error = ENOENT;
     operate(f->bridge);
-    check("put probe, del, get, execute probe");
-    check_left(1u << PUT | 1u << EXECUTE | 1u << PUT_BLIND);
+    check("put probe, execute probe");
+    check_left(1u << PUT | 1u << PUT_PROBE | 1u << DEL | 1u << GET
+               | 1u << EXECUTE | 1u << PUT_BLIND);
+    assert_true(found.ufid_present);
+    assert_true(ovs_u128_equals(found.ufid, probe_ufid));
+    answer.probe_error = EINVAL;
+    operate(f->bridge);
+    check("put probe, execute probe");
+    assert_int_equal(ops[PUT_PROBE].error, EINVAL);
     operate(f->command);
     check(all);
     check_left(0);
