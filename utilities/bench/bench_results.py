@@ -58,10 +58,10 @@ def compact(value, key=None):
     return value
 
 
-def entry(benchmark, results, figures=None, is_published=None):
+def entry(benchmark, results, figures=None, row_of=None):
     """Returns the published part of 'results': for configurations the
-    'figures' with these names, of a list the rows for which 'is_published' is
-    true."""
+    'figures' with these names, of a list the rows that 'row_of' returns for
+    them, if there are any."""
     kept = {k: v for k, v in results.items() if k not in RUNS}
     # The command names the configurations.
     if "parameters" in kept:
@@ -79,9 +79,9 @@ def entry(benchmark, results, figures=None, is_published=None):
                           for k, v in of.items()
                           if k not in ("to_stock", "found")}
                    for name, of in summary.items()}
-    if is_published:
-        summary = [row for row in summary
-                   if is_published(row, results["parameters"])]
+    if row_of:
+        summary = [row for row in (row_of(row, results["parameters"])
+                                   for row in summary) if row]
     if summary is not None:
         kept["summary"] = summary
     return {"benchmark": benchmark, **compact(kept)}

@@ -74,13 +74,6 @@ def is_shown(row, parameters):
     return True
 
 
-def is_published(row, parameters):
-    """Returns true if the page shows 'row', in a table or a plot."""
-    return (is_shown(row, parameters)
-            or (report.PLAIN in parameters["conditions"]
-                and len(parameters["ports"]) > 1))
-
-
 # Figures in the tables, by test; CHANGES in those that change ports.
 SHOWN = {"steady": ("acquisitions_per_s", "cpu_share", "events_lost",
                     "route_changes_per_s"),
@@ -90,6 +83,33 @@ SHOWN = {"steady": ("acquisitions_per_s", "cpu_share", "events_lost",
             for test in ("add", "add at once")}}
 CHANGES = ("seconds", "acquisitions_per_port", "requests_per_port",
            "main_requests_per_port", "longest_turn_ms", "route_changes_per_s")
+PLOTTED = ("seconds", "acquisitions_per_port", "requests_per_port",
+           "acquisitions_per_s", "longest_turn_ms")
+
+
+def has_plots(parameters):
+    return (report.PLAIN in parameters["conditions"]
+            and len(parameters["ports"]) > 1)
+
+
+def published_row(row, parameters):
+    """Returns 'row' without the figures that the page does not show, or None
+    if it does not show the row."""
+    shown = (SHOWN.get(row["test"], CHANGES)
+             if is_shown(row, parameters) else ())
+    if has_plots(parameters):
+        shown += PLOTTED
+    if not shown:
+        return None
+
+    def is_kept(name):
+        return name in shown or name not in report.FIGURES
+
+    kept = {k: v for k, v in row.items() if is_kept(k)}
+    if "spread" in row:
+        kept["spread"] = {k: v for k, v in row["spread"].items()
+                          if is_kept(k)}
+    return kept
 
 
 def tables(results):
@@ -112,8 +132,7 @@ def tables(results):
 
 
 def plots(plt, results, prefix):
-    if (report.PLAIN not in results["parameters"]["conditions"]
-            or len(results["parameters"]["ports"]) == 1):
+    if not has_plots(results["parameters"]):
         return
     plot_counts(plt, results, prefix + "-counts.svg")
     plot_time(plt, results, prefix + "-time.svg")
