@@ -523,7 +523,9 @@ static void
 handover_start(struct unixctl_conn *conn, int argc OVS_UNUSED,
                const char *argv[], void *aux OVS_UNUSED)
 {
-    const char *refusal = (state != ALONE ? "there is another handover"
+    const char *refusal = (state != ALONE
+                           ? "there is another handover, which \"ovs-appctl "
+                             "handover/abort\" ends"
                            : new_pid ? "a killed daemon has not ended yet"
                            : check());
     int error;
