@@ -452,6 +452,7 @@ spawn(const char *program)
     }
     svec_clone(&args, &options->args);
     svec_terminate(&args);
+    free(args.names[0]);
     args.names[0] = xstrdup(program);
     sigemptyset(&no_signals);
     posix_spawnattr_init(&attributes);
