@@ -38,6 +38,14 @@ ovs_compat_ports_traverse(const char *dpif_type,
 }
 
 bool
+ovs_compat_ports_has_device(int ifindex)
+{
+    /* 0 for none: it is the local port of a datapath, which rules do not lead
+     * to. */
+    return odp_to_u32(netdev_ifindex_to_odp_port(ifindex)) != 0;
+}
+
+bool
 ovs_compat_offload_is_prepared(const struct netdev *netdev)
 {
     return ovsrcu_get(const struct netdev_flow_api *, &netdev->flow_api);

@@ -340,6 +340,21 @@ ovs_compat_ports_traverse(const char *dpif_type,
 }
 
 bool
+ovs_compat_ports_has_device(int ifindex)
+{
+    struct provider *provider;
+    bool found = false;
+
+    ovs_mutex_lock(&mutex);
+    LIST_FOR_EACH (provider, node, &providers) {
+        found |= dpif_offload_port_mgr_find_by_ifindex(&provider->up,
+                                                       ifindex) != NULL;
+    }
+    ovs_mutex_unlock(&mutex);
+    return found;
+}
+
+bool
 ovs_compat_offload_is_prepared(const struct netdev *netdev)
 {
     return ovsrcu_get(const struct dpif_offload *, &netdev->dpif_offload);

@@ -54,6 +54,9 @@ void ovs_compat_ports_traverse(const char *dpif_type,
                                           void *aux),
                                void *aux);
 
+/* Is the device with index 'ifindex' a port of a datapath? */
+bool ovs_compat_ports_has_device(int ifindex);
+
 /* May flows be translated for 'netdev'?  They may if it has been prepared. */
 bool ovs_compat_offload_is_prepared(const struct netdev *netdev);
 

@@ -123,13 +123,25 @@ may_adopt(const struct offload_desc *desc, const struct kdp_tc_rule *rule)
                 && (desc->n_children > 0) == rule->jumps));
 }
 
+/* Are all devices to which 'rule' sends packets ports? */
+static bool
+leads_to_ports(const struct kdp_tc_rule *rule)
+{
+    for (unsigned int i = 0; i < rule->n_outputs; i++) {
+        if (!ovs_compat_ports_has_device(rule->outputs[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Returns a description of 'rule' of port 'port_no', which is not adopted, or
  * NULL if the rule should go.
  *
  * The policer of a meter belongs to the run that created it, and the flow API
  * is not shown rules that check the size of packets (tc-transact.h).  Such
- * rules do what OpenFlow wanted.  Others lead to a device that is no port any
- * more, or have a handle that we need. */
+ * rules do what OpenFlow wanted, unless they lead to a device that is no port
+ * any more or have a handle that we need. */
 static struct offload_desc *
 partial_desc(const struct kdp_tc_rule *rule, uint32_t port_no)
 {
@@ -139,7 +151,7 @@ partial_desc(const struct kdp_tc_rule *rule, uint32_t port_no)
         .is_partial = true,
     };
 
-    return ((rule->has_meter || rule->checks_size)
+    return ((rule->has_meter || rule->checks_size) && leads_to_ports(rule)
             && !kdp_tc_is_own_handle(rule->id.handle)
             ? offload_desc_create(&proto) : NULL);
 }

@@ -14,6 +14,7 @@
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
 #include <linux/tc_act/tc_gact.h>
+#include <linux/tc_act/tc_mirred.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -207,6 +208,19 @@ parse_action(const struct nlattr *attrs[], struct count *sw, struct count *hw,
     return parse_stats(attrs[TCA_ACT_STATS], sw, hw);
 }
 
+/* Returns the index of the device to which an action of kind mirred with
+ * 'options', which may be NULL, sends packets, or 0. */
+static int
+get_output(const struct nlattr *options)
+{
+    struct tc_mirred mirred;
+
+    return (options && get_bytes(nl_attr_find_nested(options,
+                                                     TCA_MIRRED_PARMS),
+                                 &mirred, sizeof mirred)
+            ? mirred.ifindex : 0);
+}
+
 /* Does the action of 'attrs' lead to another chain?  Open vSwitch makes one of
  * kind gact for that. */
 static bool
@@ -275,8 +289,13 @@ parse_actions(const struct nlattr *actions, struct kdp_tc_rule *rule)
         if (!parse_action(attrs, &sw, &hw, rule)) {
             return false;
         }
-        rule->n_outputs += is_string(attrs[TCA_ACT_KIND], "mirred",
-                                     sizeof "mirred");
+        if (is_string(attrs[TCA_ACT_KIND], "mirred", sizeof "mirred")) {
+            if (rule->n_outputs == ARRAY_SIZE(rule->outputs)) {
+                return false;
+            }
+            rule->outputs[rule->n_outputs++]
+                = get_output(attrs[TCA_ACT_OPTIONS]);
+        }
         rule->jumps |= is_jump(attrs);
     }
     if (!has_ufid) {

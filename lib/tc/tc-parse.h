@@ -41,6 +41,9 @@ kdp_tc_id_equals(const struct kdp_tc_id *a, const struct kdp_tc_id *b)
             && a->chain == b->chain);
 }
 
+/* The kernel's limit of actions in a rule, TCA_ACT_MAX_PRIO. */
+#define KDP_TC_MAX_ACTIONS 32
+
 /* A rule as tc reports it. */
 struct kdp_tc_rule {
     struct kdp_tc_id id;
@@ -51,6 +54,8 @@ struct kdp_tc_rule {
     uint32_t n_devices;         /* Devices that have it, if 'in_hw'; 0 if
                                  * unknown, as in terse dumps. */
     unsigned int n_outputs;     /* Devices that it sends packets to. */
+    int outputs[KDP_TC_MAX_ACTIONS]; /* Their indexes, 0 for one that is gone.
+                                      * Not valid in terse dumps. */
     bool jumps;                 /* It leads to another chain.  Unknown in terse
                                  * dumps. */
     bool checks_size;           /* It checks the size of packets. */

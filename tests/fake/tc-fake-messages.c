@@ -3,6 +3,7 @@
 #include <config.h>
 #include "fake/tc-fake-private.h"
 
+#include <limits.h>
 #include <linux/gen_stats.h>
 #include <linux/if_packet.h>
 #include <linux/pkt_cls.h>
@@ -223,10 +224,11 @@ unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
     const struct tcf_t times = {
         .install = 1000, .lastuse = n_policed ? 1000 : 0,
     };
-    const struct tc_mirred mirred = {
+    struct tc_mirred mirred = {
         .index = rule->number,
         .refcnt = 1,
         .bindcnt = 1,
+        .ifindex = rule->id.ifindex,
     };
     uint16_t order = n_policed ? 2 : 1;
     size_t options, actions;
@@ -250,6 +252,9 @@ unit_tc_put_rule(struct ofpbuf *msg, uint16_t type,
         put_to_host(msg, order++, rule);
     }
     for (unsigned int i = 0; i <= rule->n_copies; i++) {
+        if (i == rule->n_copies && rule->leaves) {
+            mirred.ifindex = INT_MAX;
+        }
         put_action(msg, order++, "mirred", &basic,
                    rule->bare ? NULL : &rule->ufid, TCA_MIRRED_TM, &times,
                    &mirred);

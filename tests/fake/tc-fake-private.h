@@ -25,6 +25,7 @@ struct unit_tc_rule {
     uint32_t common_number;     /* If so, that of the action that makes packets
                                  * ones for this host. */
     unsigned int n_copies;      /* Outputs before the last one. */
+    bool leaves;                /* The last one leads to no port. */
     bool jumps;                 /* To a chain. */
     bool bare;                  /* Has no cookie. */
 };

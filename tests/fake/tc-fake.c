@@ -237,6 +237,14 @@ unit_tc_set_outputs(const ovs_u128 *ufid, unsigned int n)
 }
 
 void
+unit_tc_set_leaves(const ovs_u128 *ufid)
+{
+    ovs_mutex_lock(&unit_tc_mutex);
+    find_ufid(ufid)->leaves = true;
+    ovs_mutex_unlock(&unit_tc_mutex);
+}
+
+void
 unit_tc_set_jump(const ovs_u128 *ufid)
 {
     ovs_mutex_lock(&unit_tc_mutex);

@@ -101,6 +101,10 @@ bool unit_tc_packet(const ovs_u128 *ufid, unsigned int n_bytes);
  * unless this is called. */
 void unit_tc_set_outputs(const ovs_u128 *ufid, unsigned int n);
 
+/* Makes the last device to which the rule whose cookie is 'ufid' sends packets
+ * one that is no port.  All others are the rule's own device. */
+void unit_tc_set_leaves(const ovs_u128 *ufid);
+
 /* Makes the rule whose cookie is 'ufid' lead to a chain, too. */
 void unit_tc_set_jump(const ovs_u128 *ufid);
 

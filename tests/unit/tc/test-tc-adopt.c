@@ -388,6 +388,7 @@ rule_that_does_more_than_its_translation_is_no_flow(void **state)
         struct translation to;
         enum { GOES, STAYS, BECOMES_FLOW } fate;
         bool has_meter;
+        bool leaves;            /* The last output leads to no port. */
     } cases[] = {
         { 1, false, { .n_outputs = 1 }, BECOMES_FLOW },
         { 1, false, { .n_outputs = 0 }, GOES },
@@ -402,6 +403,9 @@ rule_that_does_more_than_its_translation_is_no_flow(void **state)
         { 1, false, { .n_outputs = 1 }, BECOMES_FLOW, true },
         { 1, false, { .n_outputs = 0 }, STAYS, true },
         { 1, true, { .n_outputs = 1 }, STAYS, true },
+        /* Unless a port that it leads to has left the bridge. */
+        { 1, false, { .n_outputs = 0 }, GOES, true, true },
+        { 3, true, { .n_outputs = 0 }, GOES, true, true },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -411,6 +415,9 @@ rule_that_does_more_than_its_translation_is_no_flow(void **state)
         to.flow = 1;
         add_unknown(1, 0x10000001);
         unit_tc_set_outputs(&ufid, cases[i].n_outputs);
+        if (cases[i].leaves) {
+            unit_tc_set_leaves(&ufid);
+        }
         if (cases[i].jumps) {
             unit_tc_set_jump(&ufid);
         }
