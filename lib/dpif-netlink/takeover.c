@@ -44,6 +44,11 @@ static const int revalidate_after[] = { 0, 20, 100, 500 };
  * unless there are too many flows. */
 #define MAX_CHAINS_MSEC 60000
 
+/* How often the main loop finds out during the hold whether a port had flows
+ * that only tc has, in milliseconds: offload threads, which list them, do not
+ * wake it. */
+#define HOLD_MSEC 100
+
 /* Flows of the previous run. */
 struct legacy {
     int error;                  /* Error of listing the flows. */
@@ -661,16 +666,20 @@ delete_chains(struct work *work)
 
 /* The main loop. */
 
+/* Flows of the previous run are in the kernel, or in tc alone. */
 static bool
 had_flows(const char *port_name, void *dp_)
 {
     struct kdp_datapath *dp = dp_;
     const unsigned long *inputs = dp->takeover->work.legacy.inputs;
+    struct kdp_flow_engine *engine = kdp_flow_engine_get(dp);
     struct ovs_vport vport;
 
     return (!vport_table_get_by_name(dp->vports, port_name, &vport)
-            && vport.port_no < MAX_PORTS
-            && bitmap_is_set(inputs, vport.port_no));
+            && ((vport.port_no < MAX_PORTS
+                 && bitmap_is_set(inputs, vport.port_no))
+                || (engine && offload_port_had_rules(engine->offload,
+                                                     vport.port_no))));
 }
 
 static long long int
@@ -837,7 +846,7 @@ takeover_wait(struct kdp_datapath *dp)
     if (t->phase == SETTLE && t->turns) {
         poll_immediate_wake();
     } else if (t->phase == SETTLE && !t->working) {
-        poll_timer_wait_until(hold_ends(t));
+        poll_timer_wait_until(MIN(hold_ends(t), time_msec() + HOLD_MSEC));
     } else if (t->phase == SETTLE || t->phase == DELETE) {
         seq_wait(t->seq, t->seqno);
     } else if (t->n_revalidated < ARRAY_SIZE(revalidate_after)) {

@@ -47,10 +47,10 @@
  * them, unless ovs-ofctl restored them.  If DONE came before that,
  * revalidators would delete the flows of its ports, and established
  * connections would break.  So while such a bridge waits for rules, and flows
- * of the previous run forward packets of its ports, SETTLE goes on: this is
- * the hold.  It ends after other_config:restart-hold seconds at the latest.
- * The daemon knows the bridges and says whether one waits
- * (takeover_set_hold_cb()).
+ * of the previous run, in the kernel or in tc, forward packets of its ports,
+ * SETTLE goes on: this is the hold.  It ends after other_config:restart-hold
+ * seconds at the latest.  The daemon knows the bridges and says whether one
+ * waits (takeover_set_hold_cb()).
  *
  * While the connection to the database is lost, bridges do not run.  The
  * takeover ends nevertheless: the bridge adds its ports and tells the

@@ -361,6 +361,10 @@ decide(struct offload *offload, unsigned int thread,
                && may_adopt(offload, message)) {
         *adopted = adopt(offload, stripe, rule, thread);
         fate = FATE_ADOPTED;
+        if (rule->desc->actions_len) {
+            offload_ports_set_had_rules(&offload->ports, message->port,
+                                        message->port_id);
+        }
     } else if (message->item.type == OFFLOAD_ITEM_ADOPT
                && rule->desc && only_stays(rule->desc)
                && offload_ports_keeps_chain(&offload->ports, message->port,

@@ -212,6 +212,15 @@ offload_keep_chains(struct offload *offload, bool keep)
     free(ports);
 }
 
+/* Returns true if a rule that a previous run left on 'port_no' forwards
+ * packets, and while an offload thread has not listed the port's rules
+ * yet. */
+bool
+offload_port_had_rules(struct offload *offload, uint32_t port_no)
+{
+    return offload_ports_had_rules(&offload->ports, port_no);
+}
+
 /* Says that datapath port 'port_no' exists, so that its flows may be offered.
  * An offload thread makes flows of rules that a previous run left on it, or
  * deletes them if the engine knows newer flows, and then offers flows that

@@ -29,6 +29,7 @@ struct port {
     bool cleared;               /* No flow of an earlier port with its number
                                  * is left. */
     bool ready;                 /* The rules that were there are known. */
+    bool had_rules;             /* Some of them forward packets. */
     bool kept_chains;           /* Some of them were kept. */
     struct hmap kinds;          /* Rejected. */
     unsigned int backoff;       /* Pause after ENOSPC in ms, 0 if none. */
@@ -332,10 +333,40 @@ offload_ports_keeps_chain(struct offload_ports *ports, uint32_t port_no,
     port = port_find(ports, port_no);
     keep = ports->keep_chains && port && port->id == id;
     if (keep) {
-        port->kept_chains = true;
+        port->had_rules = port->kept_chains = true;
     }
     ovs_mutex_unlock(&ports->mutex);
     return keep;
+}
+
+/* Records that a rule of a previous run that forwards packets was found on
+ * 'port_no', with 'id', and stays. */
+void
+offload_ports_set_had_rules(struct offload_ports *ports, uint32_t port_no,
+                            uint64_t id)
+{
+    struct port *port;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, port_no);
+    if (port && port->id == id) {
+        port->had_rules = true;
+    }
+    ovs_mutex_unlock(&ports->mutex);
+}
+
+/* Was such a rule found on 'port_no', or is it not known yet? */
+bool
+offload_ports_had_rules(struct offload_ports *ports, uint32_t port_no)
+{
+    const struct port *port;
+    bool had;
+
+    ovs_mutex_lock(&ports->mutex);
+    port = port_find(ports, port_no);
+    had = port && (port->had_rules || !port->ready);
+    ovs_mutex_unlock(&ports->mutex);
+    return had;
 }
 
 static struct kind *

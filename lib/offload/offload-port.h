@@ -29,7 +29,8 @@
  * (offload_ports_seq()).
  *
  * This module also knows whether rules of recirculation chains that were on a
- * port are kept for now, and on which ports some were.
+ * port are kept for now, on which ports some were, and on which ports rules of
+ * a previous run forward packets.
  *
  * Thread safety: any thread, any time, except for _init and _destroy. */
 
@@ -81,6 +82,9 @@ size_t offload_ports_count(struct offload_ports *);
 size_t offload_ports_list(struct offload_ports *,
                           struct offload_located_port **);
 void offload_ports_keep_chains(struct offload_ports *, bool keep);
+void offload_ports_set_had_rules(struct offload_ports *, uint32_t port_no,
+                                 uint64_t id);
+bool offload_ports_had_rules(struct offload_ports *, uint32_t port_no);
 bool offload_ports_keeps_chain(struct offload_ports *, uint32_t port_no,
                                uint64_t id);
 uint64_t offload_ports_seq(struct offload_ports *,

@@ -205,6 +205,7 @@
  *                                                   that it waits for
  *      offload_port_changed,              one       nothing
  *        offload_keep_chains
+ *      offload_port_had_rules             any       nothing
  *      offload_port_del, _set_enabled     one       as offload_port_add
  *      offload_flush                      any       kernel, and claims
  *      offload_read_rules                 any       tc (reading)
@@ -349,6 +350,7 @@ int offload_flush(struct offload *);
 void offload_port_add(struct offload *, uint32_t port);
 void offload_port_del(struct offload *, uint32_t port);
 void offload_port_changed(struct offload *, uint32_t port);
+bool offload_port_had_rules(struct offload *, uint32_t port);
 
 /* Says that a meter was added or changed, so that rejections of flows that
  * name meters are forgotten.  Any thread. */

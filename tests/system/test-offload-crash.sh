@@ -265,6 +265,29 @@ limit_frames() {
     ovs-ofctl -O OpenFlow13 add-flow br0 'in_port=1,actions=meter:1,output:2'
 }
 
+# No flow of the bridge is in the kernel.
+add_test offload_crash_secure \
+    'a secure bridge keeps rules until its controller has sent rules (R1 O5)' \
+    kdp 150
+offload_crash_secure() {
+    start_frames
+    ovs-vsctl set-fail-mode br0 secure
+    restrict_frames
+    install_frames_flow tc
+    wait_until $PATIENCE offload_is_settled
+    kill_daemon
+    start_daemon
+    wait_until $PATIENCE has_waited 1
+    start_receiver received right
+    send_frames left --same -n 50 -r 100
+    received_all received
+    equal "$(ovs-ofctl --no-stats dump-flows br0)" '' rules
+    rules_lead_to v-right || fail 'the rule has gone'
+    restrict_frames
+    install_frames_flow tc
+    check_tc_agrees br0 v-left v-right
+}
+
 add_test offload_crash_off \
     'rules of a crashed daemon go if offload is off now (O5)' \
     kdp 150

@@ -291,6 +291,7 @@ tests_unit_dpif_netlink_test_takeover_LDFLAGS = \
 	-Wl,--wrap=kdp_flow_offload_delete_old_chains \
 	-Wl,--wrap=kdp_flow_offload_end_old \
 	-Wl,--wrap=kdp_flow_offload_keep_old \
+	-Wl,--wrap=offload_port_had_rules \
 	-Wl,--wrap=poll_immediate_wake_at \
 	-Wl,--wrap=poll_timer_wait_until_at \
 	-Wl,--wrap=seq_wait_at \

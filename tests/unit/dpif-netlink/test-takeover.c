@@ -942,6 +942,18 @@ hold(takeover_had_flows_cb *had_flows, void *aux)
     return bridge_waits && p1_had_flows;
 }
 
+/* The port with a rule that forwards, in tc, or 0. */
+static uint32_t port_with_rule;
+
+bool __wrap_offload_port_had_rules(struct offload *, uint32_t port);
+
+bool
+__wrap_offload_port_had_rules(struct offload *offload OVS_UNUSED,
+                              uint32_t port)
+{
+    return port_with_rule && port == port_with_rule;
+}
+
 int __wrap_vport_table_get_by_name(struct vport_table *, const char *name,
                                    struct ovs_vport *);
 
@@ -964,6 +976,7 @@ hold_setup(void **state)
     takeover_set_hold_cb(hold);
     bridge_waits = true;
     p1_had_flows = p2_had_flows = p3_had_flows = false;
+    port_with_rule = 0;
     return setup(state);
 }
 
@@ -1010,6 +1023,22 @@ flows_stay_while_a_bridge_waits_for_rules(void **state)
     assert_true(unit_dpif_has(u, 3));
 }
 
+/* Offload threads find them out in the end. */
+static void
+flows_stay_while_a_port_may_have_flows_in_tc_alone(void **state)
+{
+    struct unit_dpif *u = *state;
+
+    port_with_rule = 1;
+    run_until_held(u);
+    assert_false(p2_had_flows);
+    assert_false(run(u));
+    assert_true(takeover_hides_flows(&u->dp));
+    port_with_rule = 2;
+    unit_wait_until(run(u));
+    assert_true(p2_had_flows);
+}
+
 static void
 the_hold_has_an_end(void **state)
 {
@@ -1019,9 +1048,11 @@ the_hold_has_an_end(void **state)
     takeover_set_hold(&u->dp, 5);
     run_until_held(u);
     check_wait(u, 0, 0, 1);
-    assert_int_equal(waited.until, time_msec() + 5000);
+    assert_int_equal(waited.until, time_msec() + 100);
     unit_clock_advance(4999);
     assert_false(run(u));
+    check_wait(u, 0, 0, 1);
+    assert_int_equal(waited.until, time_msec() + 1);
     assert_true(takeover_hides_flows(&u->dp));
     unit_clock_advance(1);
     unit_wait_until(run(u));
@@ -1096,6 +1127,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(flows_that_cannot_be_listed_go),
         TEST(all_go_if_one_cannot_be_deleted),
         HOLD(flows_stay_while_a_bridge_waits_for_rules),
+        HOLD(flows_stay_while_a_port_may_have_flows_in_tc_alone),
         HOLD(the_hold_has_an_end),
         HOLD(a_hold_can_be_shortened_and_turned_off),
         HOLD(nothing_is_held_for_a_port_without_flows_that_forward),

@@ -23,6 +23,7 @@
 #include "harness/unit.h"
 #include "harness/wait.h"
 #include "hash.h"
+#include "netlink.h"
 #include "offload/offload-engine.h"
 #include "ovs-atomic.h"
 #include "ovs-thread.h"
@@ -741,6 +742,61 @@ rules_that_cannot_be_translated_stay_as_long_as_chains(
     offload_desc_unref(desc);
 }
 
+static void
+port_had_rules_if_one_forwards_or_none_is_known(void **state OVS_UNUSED)
+{
+    static const struct offload_config config = OFFLOAD_CONFIG_DEFAULT;
+    const struct nlattr action = { .nla_len = sizeof action };
+    const struct offload_desc protos[] = {
+        { .ufid = unit_ufid(1), .in_port = 1,
+          .actions = &action, .actions_len = sizeof action },
+        { .ufid = unit_ufid(2), .in_port = 2 },         /* Drops. */
+        { .ufid = unit_ufid(4), .in_port = 4, .is_partial = true },
+    };
+    static const bool had[] = { false, true, false, false, true };
+    struct offload_kernel kernel;
+    struct offload_backend backend;
+    struct offload_ports ports;
+    struct unit_offload unit;
+    uint64_t id;
+
+    unit.fake = offload_fake_create();
+    kernel = offload_fake_kernel(unit.fake);
+    backend = offload_fake_backend(unit.fake);
+    for (size_t i = 0; i < ARRAY_SIZE(protos); i++) {
+        struct offload_desc *desc = offload_desc_create(&protos[i]);
+
+        offload_fake_add(unit.fake, true, desc);
+        offload_desc_unref(desc);
+    }
+    unit.offload = offload_create(&kernel, &backend, &config);
+    offload_keep_chains(unit.offload, true);
+    for (uint32_t port = 1; port < ARRAY_SIZE(had); port++) {
+        assert_false(offload_port_had_rules(unit.offload, port));
+        offload_port_add(unit.offload, port);
+    }
+    unit_settle(&unit);
+    for (uint32_t port = 0; port < ARRAY_SIZE(had); port++) {
+        assert_int_equal(offload_port_had_rules(unit.offload, port),
+                         had[port]);
+    }
+    offload_keep_chains(unit.offload, false);
+    unit_settle(&unit);
+    unit_offload_uninit(&unit);
+
+    offload_ports_init(&ports);
+    id = offload_ports_add(&ports, 1, NULL);
+    assert_true(offload_ports_had_rules(&ports, 1));
+    offload_ports_set_ready(&ports, 1, id);
+    assert_false(offload_ports_had_rules(&ports, 1));
+    /* The message may concern an earlier port. */
+    offload_ports_set_had_rules(&ports, 1, id + 1);
+    assert_false(offload_ports_had_rules(&ports, 1));
+    offload_ports_set_had_rules(&ports, 1, id);
+    assert_true(offload_ports_had_rules(&ports, 1));
+    offload_ports_destroy(&ports);
+}
+
 /* Nobody ends it then, so they go with the port. */
 static void
 kept_rules_go_with_their_port(void **state OVS_UNUSED)
@@ -783,6 +839,7 @@ main(int argc OVS_UNUSED, char *argv[])
         cmocka_unit_test(rules_of_old_chains_stay_as_long_as_they_are_kept),
         cmocka_unit_test(
             rules_that_cannot_be_translated_stay_as_long_as_chains),
+        cmocka_unit_test(port_had_rules_if_one_forwards_or_none_is_known),
         cmocka_unit_test(kept_rules_go_with_their_port),
     };
 
