@@ -17,16 +17,14 @@ know_each_other() {
 # Starts Open vSwitch with offload, and further settings $@.  Flows stay until
 # they are deleted, however long nothing meets them.
 start_with_offload() {
-    local round=500
     start_ovsdb
     # Revalidators whose rounds take half of max-revalidator delete flows of few
-    # packets after a change instead of doing that again.  With sanitizers
-    # they do take that long.  They also begin a round no more often, for which
-    # many tests wait.
-    test -z "${KDP_SANITIZER_OPTIONS:-}" || round=$((500 * KDP_PATIENCE))
+    # packets after a change instead of doing that again.  With sanitizers, and
+    # on a slow machine, they do take that long.  They also begin a round no more
+    # often, for which many tests wait.
     ovs-vsctl --no-wait set Open_vSwitch . other_config:hw-offload=true \
         other_config:tc-policy=skip_hw other_config:max-idle=1000000 \
-        other_config:max-revalidator=$round "$@"
+        other_config:max-revalidator=$((500 * KDP_PATIENCE)) "$@"
     start_daemon
 }
 
