@@ -86,7 +86,7 @@ class MutantsTest(unittest.TestCase):
         """Returns its status, and the lines that it printed."""
         done = subprocess.run(
             [sys.executable, self.path("tests/mutants/check-mutants"),
-             "--builddir", self.build, "--limit", "2", *args],
+             "--builddir", self.build, "--limit", "10", *args],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             check=False)
         return done.returncode, done.stdout.splitlines()
