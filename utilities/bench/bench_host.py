@@ -81,14 +81,23 @@ def run_guest(program, script, parameters, logs, options):
     os.makedirs(logs, exist_ok=True)
     if os.path.exists(measured):
         os.unlink(measured)
-    guest = subprocess.Popen(
+    guests, ended = [], []
+
+    def end(number, _):
+        ended.append(number)
+        for guest in guests:
+            guest.send_signal(number)
+
+    # A benchmark that is ended ends its guest, from its start on.
+    for number in signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, end)
+    guests.append(subprocess.Popen(
         [GUEST, *options, "--logs", logs,
          "--env", f"BENCH_PARAMETERS={json.dumps(parameters)}",
-         "--", os.path.join(HERE, script)], stdin=subprocess.DEVNULL)
-    # A benchmark that is ended ends its guest.
-    for number in signal.SIGTERM, signal.SIGHUP:
-        signal.signal(number, lambda number, _: guest.send_signal(number))
-    status = guest.wait()
+         "--", os.path.join(HERE, script)], stdin=subprocess.DEVNULL))
+    for number in ended:
+        guests[0].send_signal(number)
+    status = guests[0].wait()
     if not os.path.exists(measured):
         print(f"{program}: nothing was measured (status {status}), see {logs}",
               file=sys.stderr)
