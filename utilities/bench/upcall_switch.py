@@ -351,6 +351,26 @@ class Switch:
                 "lost": int(lookups[3]), "flows": int(flows[1]),
                 "ports": len(re.findall(r"^\s*port \d+:", text, re.M))}
 
+    def passed(self):
+        """Returns how many packets of the tunnel each part of the kernel has
+        seen, and dropped, on their way to the datapath."""
+        counts = {"backlog dropped": sum(
+            int(line.split()[1], 16)
+            for line in read("/proc/net/softnet_stat").splitlines())}
+        for device in "underlay", "genev_sys_6081":
+            for name in "rx_packets", "rx_dropped", "rx_errors":
+                path = f"/sys/class/net/{device}/statistics/{name}"
+                with contextlib.suppress(FileNotFoundError):
+                    counts[f"{device} {name}"] = int(read(path))
+        lines = read("/proc/net/snmp").splitlines()
+        for names, values in zip(lines[::2], lines[1::2]):
+            protocol, *names = names.split()
+            if protocol in ("Ip:", "Udp:"):
+                counts.update({f"{protocol[:-1]} {name}": int(value) for
+                               name, value in zip(names, values.split()[1:])
+                               if name.startswith(("In", "No"))})
+        return counts
+
     def upcall_show(self):
         """Returns our daemon's report about its channels, or None for
         stock."""
