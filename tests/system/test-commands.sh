@@ -124,8 +124,6 @@ ovs_ctl() {
         >"$KDP_WORK/wrapper"
     chmod +x "$KDP_WORK/wrapper"
     ports_go_under_traffic
-    # The script waits for two seconds, then sends a signal.
-    allow_log 'fatal_signal.*\|WARN\|terminating with signal 15'
     unset OVS_RUNDIR OVS_LOGDIR
     ctl --system-id=random start
     matches "$(ctl status)" 'ovs-vswitchd is running with pid'
@@ -151,8 +149,11 @@ stop_by_ctl() {
 }
 
 # The script looks for the daemon where the distribution has it.  A service manager
-# may run it.
+# may run it.  It waits for the answer to "exit" for a second, for the end for two,
+# and then sends a signal.
 ctl() {
+    allow_log 'fatal_signal.*\|WARN\|terminating with signal 15' \
+        'jsonrpc\|WARN\|unix#[0-9]+: send error: Broken pipe'
     # shellcheck disable=SC2016,SC2086
     ${SERVICE_MANAGER:-} unshare --mount sh -ec '
         if test "$KDP_DAEMON" != /usr/sbin/ovs-vswitchd; then

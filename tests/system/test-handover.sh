@@ -49,11 +49,12 @@ next_serves() {
         ovs-appctl version >/dev/null
 }
 
-# Starts traffic of $1 frames a second, each of which is a new flow.
+# Starts traffic of at most $1 frames a second, each of which is a new flow.
 start_new_flows() {
+    makes_many_flows
     stream=$((stream + 1))
-    start_receiver receiver n2 -f $stream
-    start_sender sender n1 -s $stream -n 0 -r "$(upcall_rate "${1:-200}")"
+    start_receiver receiver n2 -f $stream --progress=progress
+    start_sender sender n1 -s $stream -n 0 -r "$(upcall_rate "${1:-200}")" $WINDOW
     wait_until $PATIENCE frames_are $(($(frames_from_n1) + 50))
 }
 

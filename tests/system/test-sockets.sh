@@ -64,7 +64,8 @@ end_with_frames() {
     else
         kill -"$1" "$DAEMON_PID"
     fi
-    kill -CONT "$DAEMON_PID"
+    # KILL ends a process that is stopped, too.
+    test "$1" = KILL || kill -CONT "$DAEMON_PID"
     wait_until $PATIENCE has_ended "$DAEMON_PID"
 }
 
@@ -121,10 +122,12 @@ sockets_under_traffic() {
     with_fd_store
     two_waiting_namespaces
     allow_log 'fatal_signal.*\|WARN\|terminating with signal 15'
+    makes_many_flows
     for how in exit TERM; do
         stream=$((stream + 1))
-        start_receiver receiver n2 -f $stream
-        start_sender sender n1 -s $stream -n 0 -r "$(upcall_rate 200)"
+        # However long the daemon needs, what comes meanwhile has room in a socket.
+        start_receiver receiver n2 -f $stream --progress=progress
+        start_sender sender n1 -s $stream -n 0 -r "$(upcall_rate 200)" $WINDOW
         wait_until $PATIENCE frames_are $(($(frames_from_n1) + 50))
         end_daemon $how
         start_daemon

@@ -289,7 +289,9 @@ upcall_show() {
 # Has the kernel trace the system calls in which handlers sleep and receive.
 trace_handlers() {
     local filter event
-    filter=$(grep -l '^handler' /proc/"$DAEMON_PID"/task/*/comm |
+    # Any other thread may end meanwhile, which grep reports as an error.
+    filter=$({ grep -sl '^handler' /proc/"$DAEMON_PID"/task/*/comm ||
+                   test $? -eq 2; } |
         sed 's,.*/task/\([0-9]*\)/.*,common_pid == \1,' | paste -sd'|' |
         sed 's/|/ || /g')
     prepare_tracing
