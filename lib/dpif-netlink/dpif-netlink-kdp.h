@@ -71,7 +71,7 @@ void dpif_netlink_kdp_leave_flows(void);
 /* Called before that, or by the thread that ends the process for a signal.  If
  * sockets for upcalls outlive the process, leaves the waiting upcalls to the
  * next process, and waits until handlers have processed the upcalls that they
- * took.  The argument is unused. */
+ * took or read ahead (upcall_table_halt()).  The argument is unused. */
 void dpif_netlink_kdp_leave_upcalls(void *);
 
 /* Handing over to another process, without a pause

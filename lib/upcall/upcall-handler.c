@@ -443,7 +443,8 @@ upcall_handler_take_ready(struct upcall_handler *handler)
 static void
 upcall_handler_look_again(struct upcall_handler *handler)
 {
-    if (upcall_reader_is_between_turns(&handler->reader)
+    if (!handler->reader.halted
+        && upcall_reader_is_between_turns(&handler->reader)
         && !upcall_sched_n_sleepers(handler->sched)) {
         upcall_sched_poll(handler->sched, &handler->events);
         if (handler->events.kicked) {
@@ -561,8 +562,9 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
     /* Without this rule, an upcall that comes alone takes four calls for
      * receiving and not three (test-upcall-calls). */
     handler->lonely = false;
-    if (!lonely || handler->events.n_channels
-        || upcall_sched_n_queued(handler->sched)) {
+    if (!upcall_ports_is_halted(handler->table)
+        && (!lonely || handler->events.n_channels
+            || upcall_sched_n_queued(handler->sched))) {
         size_t n = upcall_handler_take_ready(handler);
 
         handler->lonely = handler->woken && n == 1;
@@ -700,6 +702,7 @@ upcall_handler_recv(struct upcall_handler *handler, struct upcall_view *view)
                 return 0;
             }
         }
+        handler->reader.halted = upcall_ports_is_halted(handler->table);
         upcall_handler_look_again(handler);
         if (!upcall_reader_read(&handler->reader)) {
             upcall_handler_end_batch(handler);
@@ -714,17 +717,20 @@ bool
 upcall_handler_is_ready(const struct upcall_handler *handler)
 {
     const struct upcall_reader *reader = &handler->reader;
+    bool halted = upcall_ports_is_halted(handler->table);
+    const struct upcall_sched *lender
+        = upcall_groups_overloaded(handler->groups, handler->group);
 
     /* The handler has to release the channels that it has read before it
-     * sleeps. */
+     * sleeps.  While the table is halted, events stay where they are. */
     return (handler->in_batch || handler->predecessor
-            || handler->events.n_channels
+            || (handler->events.n_channels && !halted)
             || upcall_reader_n(reader, UPCALL_STATE_SPARSE)
             || upcall_reader_n(reader, UPCALL_STATE_PARTIAL)
             || upcall_reader_n(reader, UPCALL_STATE_EMPTY)
             || upcall_reader_n(reader, UPCALL_STATE_SPENT)
             || upcall_sched_n_queued(handler->sched)
-            || upcall_groups_overloaded(handler->groups, handler->group));
+            || (lender && (!halted || upcall_sched_n_queued(lender))));
 }
 
 long long int

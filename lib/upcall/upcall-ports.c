@@ -1055,6 +1055,33 @@ upcall_ports_count_shared(struct upcall_table *table,
     }
 }
 
+bool
+upcall_ports_is_halted(const struct upcall_table *table)
+{
+    bool halted;
+
+    atomic_read(CONST_CAST(atomic_bool *, &table->halted), &halted);
+    return halted;
+}
+
+bool
+upcall_ports_are_ahead(struct upcall_table *table)
+{
+    struct upcall_channel *channel;
+    uint32_t slot, ahead = 0;
+
+    ovs_mutex_lock(&table->mutex);
+    UPCALL_PORTS_FOR_EACH (channel, slot, table) {
+        uint32_t n_bytes;
+
+        /* Acquire: pairs with upcall_reader_read_sorted(). */
+        atomic_read_explicit(&channel->ahead, &n_bytes, memory_order_acquire);
+        ahead |= n_bytes;
+    }
+    ovs_mutex_unlock(&table->mutex);
+    return ahead;
+}
+
 /* If upcalls of 'channel', which is registered with 'table->groups', were read
  * ahead, makes these groups serve the channel without an event. */
 static void

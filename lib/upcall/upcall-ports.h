@@ -139,7 +139,7 @@ struct upcall_table {
     struct upcall_stats *stats;
     union upcall_thread *threads;   /* UPCALL_MAX_HANDLERS, mostly untouched,
                                      * each for the thread of that handler. */
-    atomic_bool halted;         /* No batch begins any more. */
+    atomic_bool halted;         /* Handlers read no more sockets. */
 
     /* Held by threads that change the handlers.  Taken before 'mutex'. */
     struct ovs_mutex set_mutex;
@@ -163,6 +163,16 @@ struct upcall_channel *upcall_ports_lookup(const struct upcall_table *,
 
 /* The target set last.  Any thread. */
 uint32_t upcall_ports_target_delay(const struct upcall_table *);
+
+/* True if handlers must not read sockets any more, but only hand out what they
+ * have read ahead (upcall_table_halt()).  Sequentially consistent.  Any
+ * thread. */
+bool upcall_ports_is_halted(const struct upcall_table *);
+
+/* True if upcalls of some channel were read ahead and not taken since.  What a
+ * thread did before it took the last of them happened before a result of
+ * false. */
+bool upcall_ports_are_ahead(struct upcall_table *);
 
 /* Finds the urgent channel (upcall-channel.h), or NULL.  Any thread. */
 struct upcall_channel *upcall_ports_urgent(const struct upcall_table *);

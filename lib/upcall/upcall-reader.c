@@ -201,9 +201,9 @@ upcall_reader_limit(struct upcall_reader *reader,
     static struct vlog_rate_limit rl = VLOG_RATE_LIMIT_INIT(1, 5);
     struct upcall_shed shed;
 
-    if (channel->waited) {
-        return;                 /* The mark of the end must not be thrown
-                                 * away. */
+    if (channel->waited || reader->halted) {
+        return;                 /* The mark of the end, or what another process
+                                 * reads, must not be thrown away. */
     }
     if (!reader->now) {
         reader->now = upcall_now_usec();
@@ -536,8 +536,8 @@ upcall_reader_read_ahead(struct upcall_reader *reader,
     unsigned int n_calls = 0;
     uint64_t now;
 
-    if (full && channel->fq.n) {
-        *read = (struct upcall_read) { .empty = false };
+    if (reader->halted || (full && channel->fq.n)) {
+        *read = (struct upcall_read) { .empty = reader->halted };
         return;
     }
     do {
@@ -618,7 +618,9 @@ upcall_reader_read_sorted(struct upcall_reader *reader,
         read.empty = false;
         read.error = 0;
     }
-    atomic_store_relaxed(&channel->ahead, MIN(fq->n_bytes, UINT32_MAX));
+    /* Release: pairs with upcall_ports_are_ahead(). */
+    atomic_store_explicit(&channel->ahead, MIN(fq->n_bytes, UINT32_MAX),
+                          memory_order_release);
     /* A sender has a class in each of the port's queues. */
     atomic_store_relaxed(&channel->weight,
                          MAX(1, DIV_ROUND_UP(fq->n_backlogged,
@@ -676,6 +678,12 @@ upcall_reader_read(struct upcall_reader *reader)
         } else if (upcall_channel_is_dead(choice->channel)) {
             /* The channel is dropped at the start of the next batch, because
              * messages of this batch may still refer to it. */
+            upcall_reader_keep(reader, choice->channel, UPCALL_STATE_EMPTY);
+            read_something = true;
+            continue;
+        } else if (reader->halted && !choice->channel->fq.n) {
+            /* The socket counts as empty. */
+            upcall_shed_leave(choice->channel);
             upcall_reader_keep(reader, choice->channel, UPCALL_STATE_EMPTY);
             read_something = true;
             continue;

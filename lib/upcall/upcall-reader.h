@@ -43,6 +43,9 @@
  * upcalls of quiet senders are not processed together with a full batch of the
  * others, and the reader reads the socket again before it overruns.
  *
+ * When the table is halted (upcall-table.h), the reader takes every socket for
+ * empty, so that only upcalls that were read ahead are left.
+ *
  * Failure
  * -------
  *
@@ -100,6 +103,7 @@ struct upcall_reader {
                                  * when they were read. */
     unsigned int n_seen;        /* Messages received when the handler last had
                                  * to look for events. */
+    bool halted;                /* Sockets must not be read. */
     unsigned int n_turns;       /* Turns used up, for sampling. */
     bool cut;                   /* A turn ended early (see above). */
     struct upcall_rx rx[UPCALL_BATCH];

@@ -32,8 +32,9 @@ VLOG_DEFINE_THIS_MODULE(upcall_table);
  * thread that waits. */
 #define LOOK_AGAIN_MSEC 250
 
-/* The longest that upcall_table_halt() waits for batches that are under way,
- * in seconds: a batch takes milliseconds, and the process is about to end. */
+/* The longest that upcall_table_halt() waits for batches, in seconds: a batch
+ * takes milliseconds, and so do the few in which the upcalls that were read
+ * ahead on a channel are handed out.  The process is about to end. */
 #define HALT_SEC 1
 
 /* State of the thread that receives for a handler number, whichever handlers
@@ -326,47 +327,25 @@ upcall_table_get_handler(const struct upcall_table *table, uint32_t handler_id)
 static pthread_mutex_t halt_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t halt_cond = PTHREAD_COND_INITIALIZER;
 
-static bool
-upcall_table_is_halted(const struct upcall_table *table)
-{
-    bool halted;
-
-    atomic_read(CONST_CAST(atomic_bool *, &table->halted), &halted);
-    return halted;
-}
-
 /* Says that 'thread' has nothing to process.  Either this sees that the table
  * is halted, or upcall_table_halt() sees that the thread is not busy: both are
- * sequentially consistent.  The same applies to begin_batch() in reverse. */
+ * sequentially consistent. */
 static void
 become_idle(struct upcall_table *table, union upcall_thread *thread)
 {
     atomic_store(&thread->busy, 0);
-    if (upcall_table_is_halted(table)) {
+    if (upcall_ports_is_halted(table)) {
         pthread_mutex_lock(&halt_mutex);
         pthread_cond_signal(&halt_cond);
         pthread_mutex_unlock(&halt_mutex);
     }
 }
 
-/* Begins a batch of 'thread', which has processed the previous batch.  Returns
- * false if the table is halted. */
-static bool
-begin_batch(struct upcall_table *table, union upcall_thread *thread)
-{
-    atomic_store(&thread->busy, ovsthread_id_self() + 1);
-    if (upcall_table_is_halted(table)) {
-        become_idle(table, thread);
-        return false;
-    }
-    return true;
-}
-
 /* True if another thread is busy.  The calling thread counts as idle: any
  * thread that waits for events may have received the signal that ends the
  * process. */
 static bool
-is_busy(const struct upcall_table *table)
+another_is_busy(const struct upcall_table *table)
 {
     for (uint32_t i = 0; i < upcall_table_n_handlers(table); i++) {
         unsigned int busy;
@@ -377,6 +356,19 @@ is_busy(const struct upcall_table *table)
         }
     }
     return false;
+}
+
+/* True if some upcall that was taken from a socket may not have been processed
+ * yet.  Called after the table was halted.
+ *
+ * A thread that is found idle reads no more sockets.  So once all threads were
+ * idle, nothing more is read ahead, and once nothing is left of that, a thread
+ * that is idle stays so. */
+static bool
+is_busy(struct upcall_table *table)
+{
+    return (another_is_busy(table) || upcall_ports_are_ahead(table)
+            || another_is_busy(table));
 }
 
 void
@@ -413,8 +405,11 @@ upcall_table_recv(struct upcall_table *table, uint32_t handler_id,
         return EAGAIN;
     }
     thread = &table->threads[handler_id];
-    if (!thread->in_batch && !begin_batch(table, thread)) {
-        return EAGAIN;
+    if (!thread->in_batch) {
+        /* The previous batch was processed.  Either the handler sees that the
+         * table is halted before it reads a socket, or upcall_table_halt()
+         * sees that the thread is busy: both are sequentially consistent. */
+        atomic_store(&thread->busy, ovsthread_id_self() + 1);
     }
     handler = upcall_table_get_handler(table, handler_id);
 
@@ -439,12 +434,10 @@ upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
     struct upcall_handler *handler = upcall_table_get_handler(table,
                                                               handler_id);
 
-    if (upcall_table_is_halted(table)) {
-        poll_timer_wait(LOOK_AGAIN_MSEC);   /* The table may go on. */
-    } else if (!handler) {
-        poll_timer_wait(LOOK_AGAIN_MSEC);
-    } else if (upcall_handler_is_ready(handler)) {
+    if (handler && upcall_handler_is_ready(handler)) {
         poll_immediate_wake();
+    } else if (!handler || upcall_ports_is_halted(table)) {
+        poll_timer_wait(LOOK_AGAIN_MSEC);   /* The table may go on. */
     } else {
         poll_fd_wait(upcall_sched_epoll_fd(upcall_handler_sched(handler)),
                      POLLIN);

@@ -256,10 +256,14 @@ int upcall_table_recv(struct upcall_table *, uint32_t handler_id,
  * while. */
 void upcall_table_recv_wait(struct upcall_table *, uint32_t handler_id);
 
-/* Stops all handlers from taking upcalls, and waits at most a second until
- * they have processed the upcalls already taken: another process takes those
- * that still wait.  Called by a thread that no handler waits for, or by a
- * handler between two batches. */
+/* Stops all handlers from reading sockets, and waits at most a second until
+ * they have processed the upcalls already read: another process takes those
+ * that still wait.  recv() goes on to hand out upcalls that were read ahead
+ * (upcall-reader.h).
+ *
+ * Called by a thread that no handler waits for, or by a handler between two
+ * batches.  Such a handler leaves what it has read ahead, and halt() waits for
+ * that in vain. */
 void upcall_table_halt(struct upcall_table *);
 
 /* Lets handlers take upcalls again soon, because the other process is gone. */

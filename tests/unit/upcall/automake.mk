@@ -103,7 +103,7 @@ tests_unit_upcall_test_upcall_groups_SOURCES = \
 	$(unit_handlers) $(unit_common)
 tests_unit_upcall_test_upcall_halt_SOURCES = \
 	tests/unit/upcall/test-upcall-halt.c $(unit_upcall_table) \
-	$(unit_made_up_clock) $(unit_common)
+	$(unit_handlers) $(unit_made_up_clock) $(unit_common)
 tests_unit_upcall_test_upcall_halt_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_made_up_clock_wrap) \
 	-Wl,--wrap=pthread_cond_timedwait
