@@ -341,13 +341,19 @@ handover_close_inherited(int argc, char *argv[])
     closedir(dir);
 }
 
-/* Serves from now on. */
+/* Serves from now on.  Ends the process if it cannot: the old daemon then goes
+ * on, or the service manager starts the service again. */
 static void
 activate(void)
 {
+    int error = dpif_netlink_kdp_leave_shadow();
+
+    if (error) {
+        VLOG_FATAL("turning upcalls on failed (%s): this daemon cannot serve, "
+                   "and ends", ovs_strerror(error));
+    }
     lock_awaited = true;
     enter(WAITING);
-    dpif_netlink_kdp_leave_shadow();
     if_notifier_kdp_outdated();
 }
 

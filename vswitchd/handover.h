@@ -50,6 +50,9 @@
  *   - later: the old daemon serves again, and deletes the flows of the new
  *     one.  If the old daemon died, the new one serves.
  *
+ * A new daemon that is to serve and cannot turn upcalls on ends, and takes no
+ * port's socket away.
+ *
  * If the old daemon dies while it is the main process of a systemd service,
  * systemd ends the new daemon, too, and starts the service again, as it does
  * after any crash.

@@ -340,7 +340,7 @@ recv_disable(struct kdp_datapath *dp)
     dispatch->untold = false;
     dispatch->retry_at = LLONG_MAX;
     upcall_sync_cancel(dp);
-    if (!upcall_store_is_left()) {
+    if (!upcall_store_is_left() && !kdp_datapath_is_shadow()) {
         tell_nowhere(dp);
     }
     upcall_dest_clear(dp);

@@ -530,21 +530,28 @@ dpif_netlink_kdp_enter_shadow(void)
     kdp_datapath_set_shadow(true);
 }
 
-void
+int
 dpif_netlink_kdp_leave_shadow(void)
 {
     struct hmapx_node *node;
 
-    kdp_datapath_set_shadow(false);
     HMAPX_FOR_EACH (node, &bridge_dpifs) {
         const struct dpif_kdp *dpif = node->data;
 
         takeover_list(dpif->dp);
-        if (dpif->recv_wanted && !dispatch_recv_set(dpif->dp, true)) {
+        if (dpif->recv_wanted) {
+            int error = dispatch_recv_set(dpif->dp, true);
+
+            if (error) {
+                return error;
+            }
             takeover_upcalls_on(dpif->dp);
             dispatch_handlers_set(dpif->dp, dpif->n_handlers);
         }
     }
+    /* Until here, handlers got no upcalls: the takeover holds them. */
+    kdp_datapath_set_shadow(false);
+    return 0;
 }
 
 /* True if 'op' would change flows, which must stay as they are, or send a

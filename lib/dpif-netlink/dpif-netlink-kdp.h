@@ -94,9 +94,11 @@ void dpif_netlink_kdp_go_on(void);
 
 /* _enter_shadow() says that this is the next process, before bridge_init().
  * _leave_shadow() says that this process serves from now on, with the sockets
- * that upcall_store_receive() got. */
+ * that upcall_store_receive() got.  Returns 0, or a positive errno value if
+ * upcalls cannot be turned on.  Then this process must end.  No port's socket
+ * is taken away, because the other process may go on. */
 void dpif_netlink_kdp_enter_shadow(void);
-void dpif_netlink_kdp_leave_shadow(void);
+int dpif_netlink_kdp_leave_shadow(void);
 
 /* Any thread.  Adds the provider's memory to 'usage', for "memory/show". */
 void dpif_netlink_kdp_get_memory_usage(struct simap *usage);

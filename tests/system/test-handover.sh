@@ -137,6 +137,30 @@ handover_new_dies() {
     wait_until $PATIENCE port_is_up v-n3
 }
 
+add_test handover_new_cannot_serve \
+    'the old daemon serves when the new one cannot turn upcalls on (R6)' \
+    kdp 180
+handover_new_cannot_serve() {
+    handover_bridge
+    start_new_flows 30
+    start_next
+    copy_rules
+    ovs-appctl handover/prepare
+    # The new daemon has no descriptor left.
+    allow_log 'Too many open files' 'open files' 'turning upcalls on failed'
+    prlimit --pid "$NEXT_PID" --nofile=4
+    matches "$(ovs-appctl handover/commit 2>&1 || :)" \
+        'the next daemon has ended'
+    wait_until $PATIENCE has_ended "$NEXT_PID"
+    logged 'handover.*turning upcalls on failed' || fail 'no reason is logged'
+    equal "$(<"$OVS_RUNDIR/ovs-vswitchd.pid")" "$DAEMON_PID" 'the daemon'
+    new_flows_lost_nothing
+    wait_until $PATIENCE test -S "$OVS_RUNDIR/br0.mgmt"
+    test ! -e "$OVS_RUNDIR/br0.mgmt.next" || fail 'a socket is left'
+    connect br0 n3 ''
+    wait_until $PATIENCE port_is_up v-n3
+}
+
 # The old daemon has given its sockets away.
 upcalls_are_halted() {
     logged 'handover.*hands over' "${1:-1}"

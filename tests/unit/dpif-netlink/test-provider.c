@@ -1000,7 +1000,7 @@ ports_are_added(void **state)
     answer.claims = true;
     assert_int_equal(add(f->bridge, &device, 0), PORT);
     check("claim");
-    dpif_netlink_kdp_leave_shadow();
+    assert_int_equal(dpif_netlink_kdp_leave_shadow(), 0);
     journal[0] = '\0';
 
     assert_int_equal(add(f->bridge, &device, 0), PORT);
@@ -1031,7 +1031,7 @@ ports_are_deleted(void **state)
     check("keep 7");
     assert_int_equal(class->port_del(f->command, port_no), ENODEV);
     check("del 7");
-    dpif_netlink_kdp_leave_shadow();
+    assert_int_equal(dpif_netlink_kdp_leave_shadow(), 0);
     journal[0] = '\0';
 
     answer.keeps = true;
@@ -1146,7 +1146,7 @@ a_datapath_is_deleted_after_what_belongs_to_it(void **state)
     check("");
     assert_int_equal(class->destroy(f->command), EBUSY);
     check("takeover_ports_delete, kdp_flow_offload_clean_up, inner destroy");
-    dpif_netlink_kdp_leave_shadow();
+    assert_int_equal(dpif_netlink_kdp_leave_shadow(), 0);
     journal[0] = '\0';
     assert_int_equal(class->destroy(f->bridge), EBUSY);
     check("takeover_ports_delete, kdp_flow_offload_clean_up, inner destroy");
@@ -1316,7 +1316,7 @@ operations_are_left_out_where_flows_must_stay(void **state)
     operate(f->command);
     check(all);
     check_left(0);
-    dpif_netlink_kdp_leave_shadow();
+    assert_int_equal(dpif_netlink_kdp_leave_shadow(), 0);
     journal[0] = '\0';
 
     /* The daemon is about to end (R1). */
@@ -1430,19 +1430,20 @@ upcalls_of_a_bridge_in_the_shadow_come_later(void **state)
     check("table_set_handlers 5");
     assert_int_equal(class->handlers_set(f->command, 6), 0);
     check("handlers_set 6");
-    dpif_netlink_kdp_leave_shadow();
+    assert_int_equal(dpif_netlink_kdp_leave_shadow(), 0);
     check("takeover_list, recv_set 1, takeover_upcalls_on, handlers_set 5");
 
-    /* They were refused. */
+    /* They were refused: this process cannot serve, and changes nothing. */
     dpif_netlink_kdp_enter_shadow();
     answer.dispatch_error = EMFILE;
-    dpif_netlink_kdp_leave_shadow();
+    assert_int_equal(dpif_netlink_kdp_leave_shadow(), EMFILE);
     check("takeover_list, recv_set 1");
+    assert_int_equal(class->destroy(f->bridge), 0);
+    check("");
 
     /* They were turned off again. */
-    dpif_netlink_kdp_enter_shadow();
     assert_int_equal(class->recv_set(f->bridge, false), 0);
-    dpif_netlink_kdp_leave_shadow();
+    assert_int_equal(dpif_netlink_kdp_leave_shadow(), 0);
     check("takeover_list");
 }
 

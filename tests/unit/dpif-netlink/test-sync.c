@@ -269,6 +269,29 @@ ports_have_no_sockets_once_upcalls_are_off(void **state)
     assert_int_equal(kernel.n_set_pids, 0);
 }
 
+/* R6: in the shadow of another process, which goes on if this one cannot
+ * serve. */
+static void
+ports_keep_their_sockets_if_another_process_reads_them(void **state)
+{
+    struct fixture *f = *state;
+
+    kernel.vport.pid = 77;
+    kernel.n_set_pids = 0;
+    assert_int_equal(upcall_table_set_handlers(f->dp.upcalls, 0), 0);
+    kdp_datapath_set_shadow(true);
+    epoll_create_error = EMFILE;
+    assert_int_equal(dispatch_recv_set(&f->dp, true), EMFILE);
+    check_log("system@dp: turning upcalls on failed (Too many open files)\n");
+    assert_int_equal(kernel.n_set_pids, 0);
+    assert_int_equal(kernel.vport.pid, 77);
+
+    kdp_datapath_set_shadow(false);
+    epoll_create_error = EMFILE;
+    assert_int_equal(dispatch_recv_set(&f->dp, true), EMFILE);
+    assert_int_equal(kernel.vport.pid, 0);
+}
+
 /* When the rates of ports are to be looked at next, in ms. */
 static long long int rates_at = LLONG_MAX;
 
@@ -406,6 +429,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(what_another_process_changed_is_set_again_at_once),
         TEST(upcalls_that_cannot_be_turned_on_stay_off),
         TEST(ports_have_no_sockets_once_upcalls_are_off),
+        TEST(ports_keep_their_sockets_if_another_process_reads_them),
         TEST(main_loop_waits_for_each_thing_that_is_to_be_done),
         TEST(mode_is_by_port_if_it_is_wanted_and_set),
     };
