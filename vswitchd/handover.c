@@ -55,7 +55,9 @@ enum state {
 
     /* States of the new daemon. */
     SHADOW,                     /* The old daemon serves. */
-    WAITING,                    /* This one serves, but has no lock yet. */
+    WAITING,                    /* This one serves, but has no lock yet: its
+                                 * bridges run, without the database and
+                                 * controllers. */
 };
 
 /* Seconds that the old daemon stays in a state at most: several times as long
@@ -90,6 +92,13 @@ enter(enum state new)
                ? time_msec() + limits[new] * 1000LL : LLONG_MAX);
 }
 
+/* True in the new daemon until it has the database's lock. */
+static bool
+is_new(void)
+{
+    return state == SHADOW || state == WAITING;
+}
+
 /* Seams. */
 
 void __real_ovsdb_idl_set_lock(struct ovsdb_idl *, const char *);
@@ -119,7 +128,7 @@ __wrap_ovsdb_idl_has_lock(const struct ovsdb_idl *idl_)
 {
     bool has = __real_ovsdb_idl_has_lock(idl_);
 
-    if (state == SHADOW) {
+    if (is_new()) {
         return true;
     } else if (state == STANDBY || state == OVER) {
         return false;
@@ -140,14 +149,14 @@ __wrap_ovsdb_idl_is_lock_contended(const struct ovsdb_idl *idl_)
 enum ovsdb_idl_txn_status
 __wrap_ovsdb_idl_txn_commit(struct ovsdb_idl_txn *txn)
 {
-    return (state == SHADOW ? TXN_UNCHANGED
+    return (is_new() ? TXN_UNCHANGED
             : __real_ovsdb_idl_txn_commit(txn));
 }
 
 static bool
 is_mute(void)
 {
-    return state >= MUTE && state != WAITING;
+    return state >= MUTE;
 }
 
 /* Adds the management socket of 'controllers' to 'services', at another path,
@@ -155,7 +164,7 @@ is_mute(void)
 static void
 move_management(const struct shash *controllers, struct shash *services)
 {
-    const char *suffix = state == SHADOW ? "next" : "old";
+    const char *suffix = is_new() ? "next" : "old";
     const struct shash_node *node;
 
     SHASH_FOR_EACH (node, controllers) {
@@ -352,9 +361,7 @@ activate(void)
         VLOG_FATAL("turning upcalls on failed (%s): this daemon cannot serve, "
                    "and ends", ovs_strerror(error));
     }
-    lock_awaited = true;
     enter(WAITING);
-    if_notifier_kdp_outdated();
 }
 
 static void
@@ -383,6 +390,7 @@ run_new(void)
             close_conn();
         }
         enter(ALONE);
+        if_notifier_kdp_outdated();     /* Controllers come. */
     }
 }
 
@@ -708,7 +716,7 @@ handover_init(const struct handover_options *options_)
 void
 handover_run(void)
 {
-    if (state == SHADOW || state == WAITING) {
+    if (is_new()) {
         run_new();
     } else if (state != ALONE && state != OVER) {
         run_old();

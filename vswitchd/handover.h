@@ -34,7 +34,9 @@
  *
  * The database's lock "ovs_vswitchd", which ovsdb-server gives to one process
  * at a time, decides which daemon serves in the end.  The new daemon requests
- * the lock from the beginning; in the shadow, bridges act as if they had it.
+ * the lock from the beginning.  Until it has the lock, its bridges act as if
+ * they had it, so that they run in every turn, but change nothing in the
+ * database and have no controllers.
  * The old daemon releases the lock in "commit" and requests it again at once:
  * ovsdb-server gives the lock to the new daemon, and back if the new daemon
  * ends.

@@ -161,6 +161,43 @@ handover_new_cannot_serve() {
     wait_until $PATIENCE port_is_up v-n3
 }
 
+add_test handover_lock_comes_late \
+    'recirculated flows stay while the new daemon waits for the lock (R6 R5)' \
+    kdp 240
+handover_lock_comes_late() {
+    local old server
+    handover_bridge
+    ovs-ofctl del-flows br0 cookie=5/-1
+    rules_with_conntrack output:2
+    established_flow --udp
+    old=$(recirculation_ids)
+    test -n "$old" || fail 'no flow recirculates'
+    start_next
+    copy_rules
+    ovs-appctl handover/prepare
+    # Revalidators of the old daemon find chains of the new one, and leave them.
+    allow_log 'Failed to acquire udpif_key .*\(Invalid argument'
+    server=$(<"$OVS_RUNDIR/ovsdb-server.pid")
+    kill -STOP "$server"
+    ovs-appctl handover/commit >"$KDP_WORK/commit" 2>&1 &
+    wait_until $PATIENCE logged 'flows of a previous run are translated again'
+    # shellcheck disable=SC2086
+    wait_until $PATIENCE chains_are_new $old
+    next_serves && fail 'the new daemon has the lock'
+    kill -CONT "$server"
+    wait_until $PATIENCE next_serves
+    wait_until $PATIENCE has_ended "$DAEMON_PID"
+    DAEMON_PID=$NEXT_PID
+    logged 'flows of a previous run .* 0 were deleted' ||
+        fail 'flows were deleted'
+    flow_lost_nothing
+    wait
+    wait_until $PATIENCE test -S "$OVS_RUNDIR/br0.mgmt"
+    test ! -e "$OVS_RUNDIR/br0.mgmt.next" || fail 'a socket is left'
+    connect br0 n3 ''
+    wait_until $PATIENCE port_is_up v-n3
+}
+
 # The old daemon has given its sockets away.
 upcalls_are_halted() {
     logged 'handover.*hands over' "${1:-1}"
