@@ -21,6 +21,7 @@ vswitchd_ovs_vswitchd_LDFLAGS = \
 	-Wl,--build-id \
 	-Wl,--wrap=af_inet_ioctl \
 	-Wl,--wrap=dpif_port_open_type \
+	-Wl,--wrap=lacp_member_register \
 	-Wl,--wrap=ofconn_send_reply \
 	-Wl,--wrap=ofproto_flush_flows \
 	-Wl,--wrap=ofproto_set_controllers \
@@ -31,6 +32,8 @@ vswitchd_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=ovsdb_idl_is_lock_contended \
 	-Wl,--wrap=ovsdb_idl_set_lock \
 	-Wl,--wrap=ovsdb_idl_txn_commit \
+	-Wl,--wrap=rstp_tick_timers \
+	-Wl,--wrap=stp_tick \
 	-Wl,--wrap=daemonize_complete \
 	-Wl,--wrap=ovs_get_program_version
 vswitchd_ovs_vswitchd_LDADD = \

@@ -19,6 +19,7 @@
 #include "dirs.h"
 #include "dpif-netlink/dpif-netlink-kdp.h"
 #include "fatal-signal.h"
+#include "lacp.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "ofproto/connmgr.h"
 #include "ofproto/ofproto-provider.h"
@@ -26,7 +27,9 @@
 #include "openvswitch/shash.h"
 #include "openvswitch/vlog.h"
 #include "ovsdb-idl.h"
+#include "rstp.h"
 #include "sset.h"
+#include "stp.h"
 #include "timeval.h"
 #include "unixctl.h"
 #include "upcall/upcall-store.h"
@@ -115,6 +118,14 @@ int __real_ofproto_set_snoops(struct ofproto *, const struct sset *);
 int __wrap_ofproto_set_snoops(struct ofproto *, const struct sset *);
 void __real_ofproto_flush_flows(struct ofproto *);
 void __wrap_ofproto_flush_flows(struct ofproto *);
+void __real_lacp_member_register(struct lacp *, void *,
+                                 const struct lacp_member_settings *);
+void __wrap_lacp_member_register(struct lacp *, void *,
+                                 const struct lacp_member_settings *);
+void __real_stp_tick(struct stp *, int);
+void __wrap_stp_tick(struct stp *, int);
+void __real_rstp_tick_timers(struct rstp *);
+void __wrap_rstp_tick_timers(struct rstp *);
 
 void
 __wrap_ovsdb_idl_set_lock(struct ovsdb_idl *idl_, const char *name)
@@ -211,6 +222,37 @@ __wrap_ofproto_flush_flows(struct ofproto *ofproto)
 {
     if (!keep_rules) {
         __real_ofproto_flush_flows(ofproto);
+    }
+}
+
+/* Protocols between bridges.  In the shadow no PDU comes in and none goes out.
+ * A member of a bond would take its partner for gone, and then would not send
+ * for 30 seconds.  A port would forward, as if there were no other bridge
+ * behind it.  So these protocols begin when this daemon serves. */
+
+/* The reconfiguration in activate() registers all members. */
+void
+__wrap_lacp_member_register(struct lacp *lacp, void *member,
+                            const struct lacp_member_settings *settings)
+{
+    if (state != SHADOW) {
+        __real_lacp_member_register(lacp, member, settings);
+    }
+}
+
+void
+__wrap_stp_tick(struct stp *stp, int ms)
+{
+    if (state != SHADOW) {
+        __real_stp_tick(stp, ms);
+    }
+}
+
+void
+__wrap_rstp_tick_timers(struct rstp *rstp)
+{
+    if (state != SHADOW) {
+        __real_rstp_tick_timers(rstp);
     }
 }
 

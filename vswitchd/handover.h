@@ -69,13 +69,14 @@
  * --handover: then it ends at once, and there is no handover.
  *
  * Not handed over: MAC addresses and multicast groups that were learned,
- * statistics of OpenFlow rules, the state of LACP, STP, BFD and CFM.  A daemon
- * that offloads flows, has meters or runs under --monitor does not hand over.
- * Nor does a daemon while a bridge in fail mode "standalone" is without its
- * controller.
+ * statistics of OpenFlow rules, the state of LACP, STP, BFD and CFM.  LACP and
+ * STP begin when the new daemon serves, because no PDU reaches it before.  A
+ * daemon that offloads flows, has meters or runs under --monitor does not hand
+ * over.  Nor does a daemon while a bridge in fail mode "standalone" is without
+ * its controller.
  *
- * The linker redirects some of the bridge's calls of ovsdb-idl and ofproto to
- * this module (--wrap).  Without a handover, the module passes them on.
+ * The linker redirects some of the calls of ovsdb-idl, ofproto, LACP and STP
+ * to this module (--wrap).  Without a handover, the module passes them on.
  *
  * Thread safety: the main thread. */
 

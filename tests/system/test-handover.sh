@@ -371,3 +371,85 @@ handover_fails_open() {
     wait_until $PATIENCE has_ended "$NEXT_PID"
     test -S "$OVS_RUNDIR/br0.mgmt" || fail 'the management socket was moved'
 }
+
+# Runs command $@ of the next daemon, which control commands do not reach yet.
+next_appctl() {
+    ovs-appctl -t "$OVS_RUNDIR/ovs-vswitchd.$NEXT_PID.ctl" "$@"
+}
+
+# Has the next daemon, which is ready, take over.
+finish_handover() {
+    ovs-appctl handover/prepare
+    ovs-appctl handover/commit
+    wait_until $PATIENCE has_ended "$DAEMON_PID"
+    DAEMON_PID=$NEXT_PID
+    wait_until $PATIENCE next_serves
+}
+
+# Prints how many PDUs of LACP the daemon that serves has sent at member m1.
+n_lacp_sent() {
+    ovs-appctl lacp/show-stats | awk '
+        $1 == "member:" { member = $2 }
+        member == "m1:" && /TX PDUs/ { print $3 }'
+}
+
+has_sent_lacp() {
+    test "$(n_lacp_sent)" -ge "$1"
+}
+
+# True if command $@ of the daemon that serves says that a port forwards.
+has_forwarding() {
+    [[ $(ovs-appctl "$@") =~ [Ff]orwarding ]]
+}
+
+add_test handover_protocols \
+    'LACP, STP and RSTP begin when the next daemon serves (R6)' kdp 240
+handover_protocols() {
+    local i sent
+    start_ovs
+    modprobe bonding max_bonds=0
+    add_ns n1
+    # The daemon sends every second, and the partner every 30 seconds.
+    ip -n n1 link add bond0 type bond mode 802.3ad lacp_rate fast miimon 100
+    for i in 1 2; do
+        ip link add "m$i" type veth peer name "s$i" netns n1
+        ip link set "m$i" up
+        ip -n n1 link set "s$i" master bond0
+    done
+    ip -n n1 -batch - <<<'link set bond0 up
+address add 10.1.1.1/24 dev bond0'
+    ovs-vsctl add-br br0 -- \
+        add-bond br0 bond m1 m2 lacp=active bond_mode=balance-tcp
+    connect br0 n2 10.1.1.2/24
+    ovs-vsctl add-br stp -- set Bridge stp stp_enable=true \
+        other_config:stp-forward-delay=4
+    connect stp n3 10.1.2.3/24
+    ovs-vsctl add-br rstp -- set Bridge rstp rstp_enable=true
+    connect rstp n4 10.1.3.4/24
+    ping_works n1 10.1.1.2
+    wait_until $PATIENCE has_forwarding stp/show
+    wait_until $PATIENCE has_forwarding rstp/show
+    start_next
+    # For longer than the protocols wait for a neighbour: a PDU goes out each second.
+    sent=$(n_lacp_sent)
+    wait_until $((2 * PATIENCE)) has_sent_lacp $((sent + 12))
+    [[ $(next_appctl lacp/show) != *defaulted* ]] ||
+        fail "a member is without partner: $(next_appctl lacp/show)"
+    [[ ! $(next_appctl stp/show) =~ [Ff]orwarding ]] ||
+        fail "a port forwards: $(next_appctl stp/show)"
+    [[ ! $(next_appctl rstp/show) =~ [Ff]orwarding ]] ||
+        fail "a port forwards: $(next_appctl rstp/show)"
+    finish_handover
+    wait_until $PATIENCE bond_is_negotiated
+    pings_are_answered n1 10.1.1.2 5
+    wait_until $PATIENCE has_forwarding stp/show
+    wait_until $PATIENCE has_forwarding rstp/show
+}
+
+# True if both members of the bond are in use.
+bond_is_negotiated() {
+    local shown
+    shown=$(ovs-appctl bond/show) || return
+    [[ $shown =~ 'lacp_status: negotiated' &&
+        $shown =~ 'member m1: enabled' && $shown =~ 'member m2: enabled' ]]
+}
