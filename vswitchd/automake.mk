@@ -24,6 +24,7 @@ vswitchd_ovs_vswitchd_LDFLAGS = \
 	-Wl,--wrap=lacp_member_register \
 	-Wl,--wrap=ofconn_send_reply \
 	-Wl,--wrap=ofproto_flush_flows \
+	-Wl,--wrap=ofproto_port_add \
 	-Wl,--wrap=ofproto_set_controllers \
 	-Wl,--wrap=ofproto_set_snoops \
 	-Wl,--wrap=ofproto_set_threads \

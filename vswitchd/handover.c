@@ -20,6 +20,7 @@
 #include "dpif-netlink/dpif-netlink-kdp.h"
 #include "fatal-signal.h"
 #include "lacp.h"
+#include "netdev.h"
 #include "netdev-linux/if-notifier-kdp.h"
 #include "ofproto/connmgr.h"
 #include "ofproto/ofproto-provider.h"
@@ -34,6 +35,7 @@
 #include "unixctl.h"
 #include "upcall/upcall-store.h"
 #include "util.h"
+#include "vswitch-idl.h"
 
 VLOG_DEFINE_THIS_MODULE(handover);
 
@@ -87,6 +89,9 @@ static bool lock_awaited;               /* Waiting for the database's lock. */
 static struct sset muted = SSET_INITIALIZER(&muted);
 static bool keep_rules;
 
+/* Names of ports that wait for their OpenFlow numbers. */
+static struct sset numberless = SSET_INITIALIZER(&numberless);
+
 static void
 enter(enum state new)
 {
@@ -126,6 +131,8 @@ void __real_stp_tick(struct stp *, int);
 void __wrap_stp_tick(struct stp *, int);
 void __real_rstp_tick_timers(struct rstp *);
 void __wrap_rstp_tick_timers(struct rstp *);
+int __real_ofproto_port_add(struct ofproto *, struct netdev *, ofp_port_t *);
+int __wrap_ofproto_port_add(struct ofproto *, struct netdev *, ofp_port_t *);
 
 void
 __wrap_ovsdb_idl_set_lock(struct ovsdb_idl *idl_, const char *name)
@@ -253,6 +260,54 @@ __wrap_rstp_tick_timers(struct rstp *rstp)
 {
     if (state != SHADOW) {
         __real_rstp_tick_timers(rstp);
+    }
+}
+
+/* True if interface 'name' is in the database.  The fake interface of a bond
+ * is not. */
+static bool
+is_configured(const char *name)
+{
+    const struct ovsrec_interface *iface;
+
+    OVSREC_INTERFACE_FOR_EACH (iface, idl) {
+        if (!strcmp(iface->name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The daemon that serves chooses the OpenFlow number of a new port. */
+int
+__wrap_ofproto_port_add(struct ofproto *ofproto, struct netdev *netdev,
+                        ofp_port_t *ofp_portp)
+{
+    const char *name = netdev_get_name(netdev);
+
+    if (state == SHADOW && *ofp_portp == OFPP_NONE
+        && strcmp(name, ofproto->name) && is_configured(name)) {
+        sset_add(&numberless, name);
+        return EBUSY;
+    }
+    return __real_ofproto_port_add(ofproto, netdev, ofp_portp);
+}
+
+/* Has the bridge add the ports whose numbers are in the database by now.  It
+ * does not look for numbers there by itself. */
+static void
+add_numbered_ports(void)
+{
+    const struct ovsrec_interface *iface;
+
+    if (sset_is_empty(&numberless)) {
+        return;
+    }
+    OVSREC_INTERFACE_FOR_EACH (iface, idl) {
+        if (iface->n_ofport && *iface->ofport > 0
+            && sset_find_and_delete(&numberless, iface->name)) {
+            if_notifier_kdp_outdated();
+        }
     }
 }
 
@@ -759,6 +814,7 @@ void
 handover_run(void)
 {
     if (is_new()) {
+        add_numbered_ports();
         run_new();
     } else if (state != ALONE && state != OVER) {
         run_old();

@@ -453,3 +453,48 @@ bond_is_negotiated() {
     [[ $shown =~ 'lacp_status: negotiated' &&
         $shown =~ 'member m1: enabled' && $shown =~ 'member m2: enabled' ]]
 }
+
+# Prints the OpenFlow number of port $2 at management socket $1, if it is there.
+number_at() {
+    ovs-ofctl show "$1" | sed -n "s/^ *\([0-9]*\)($2): .*/\1/p"
+}
+
+has_number_at() {
+    test -n "$(number_at "$@")"
+}
+
+add_test handover_new_port \
+    'a port that is added in a handover has one OpenFlow number (R6)' kdp 240
+handover_new_port() {
+    local name next="unix:$OVS_RUNDIR/br0.mgmt.next"
+    local -A number
+    handover_bridge
+    # The next daemon would give this one's number away again.
+    connect br0 n3 ''
+    ovs-vsctl del-port v-n3
+    # For the next daemon the port comes when the database has its number.
+    allow_log 'could not add network device [a-z0-9-]+ to ofproto \(.* busy\)'
+    start_next
+    equal "$(number_at "$next" v-n1)" 1 'the number of an old port'
+    ovs-vsctl add-port br0 patch0 -- \
+        set Interface patch0 type=patch options:peer=patch1 -- \
+        add-port br0 patch1 -- \
+        set Interface patch1 type=patch options:peer=patch0
+    ovs-vsctl add-port br0 tunnel0 -- \
+        set Interface tunnel0 type=vxlan options:remote_ip=10.9.9.9
+    ovs-vsctl add-port br0 internal0 -- set Interface internal0 type=internal
+    connect br0 n4 ''
+    for name in patch0 tunnel0 internal0 v-n4; do
+        number[$name]=$(interface_get $name ofport)
+        wait_until $PATIENCE has_number_at "$next" $name
+        equal "$(number_at "$next" $name)" "${number[$name]}" \
+            "the number of $name in the shadow"
+    done
+    finish_handover
+    for name in patch0 tunnel0 internal0 v-n4; do
+        equal "$(number_at br0 $name)" "${number[$name]}" "the number of $name"
+        equal "$(interface_get $name ofport)" "${number[$name]}" \
+            "the number of $name in the database"
+        equal "$(interface_get $name error)" '[]' "the error of $name"
+    done
+}
