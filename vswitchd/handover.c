@@ -89,6 +89,9 @@ static bool lock_awaited;               /* Waiting for the database's lock. */
 static struct sset muted = SSET_INITIALIZER(&muted);
 static bool keep_rules;
 
+/* True if members of bonds with LACP are not registered yet. */
+static bool has_lacp;
+
 /* Names of ports that wait for their OpenFlow numbers. */
 static struct sset numberless = SSET_INITIALIZER(&numberless);
 
@@ -237,12 +240,14 @@ __wrap_ofproto_flush_flows(struct ofproto *ofproto)
  * for 30 seconds.  A port would forward, as if there were no other bridge
  * behind it.  So these protocols begin when this daemon serves. */
 
-/* The reconfiguration in activate() registers all members. */
+/* activate() has the bridge register the members. */
 void
 __wrap_lacp_member_register(struct lacp *lacp, void *member,
                             const struct lacp_member_settings *settings)
 {
-    if (state != SHADOW) {
+    if (state == SHADOW) {
+        has_lacp = true;
+    } else {
         __real_lacp_member_register(lacp, member, settings);
     }
 }
@@ -459,6 +464,9 @@ activate(void)
                    "and ends", ovs_strerror(error));
     }
     enter(WAITING);
+    if (has_lacp) {
+        if_notifier_kdp_outdated();     /* Bonds must not wait for the lock. */
+    }
 }
 
 static void
