@@ -375,6 +375,8 @@ init_providers(const struct vswitchd_options *options)
         VLOG_INFO("ovs-kdp %s: running on the stock providers of Open vSwitch",
                   kdp_version());
     } else if (!options->disable_system) {
+        static bool by_signal = true;
+
         error = dpif_netlink_kdp_register();
         if (error) {
             VLOG_FATAL("registering the provider of kernel datapaths failed "
@@ -390,8 +392,8 @@ init_providers(const struct vswitchd_options *options)
                        "own (%s)", kdp_ovs_version(), kdp_ovs_revision(),
                        ovs_strerror(error));
         }
-        fatal_signal_add_hook(dpif_netlink_kdp_leave_upcalls, NULL, NULL,
-                              false);
+        fatal_signal_add_hook(dpif_netlink_kdp_leave_upcalls, NULL,
+                              &by_signal, false);
         return;
     }
     upcall_store_end();         /* Nothing here can read the sockets. */

@@ -437,17 +437,17 @@ dpif_netlink_kdp_leave_flows(void)
 }
 
 static void
-halt_upcalls(struct kdp_datapath *dp, void *aux OVS_UNUSED)
+halt_upcalls(struct kdp_datapath *dp, void *by_signal)
 {
-    upcall_table_halt(dp->upcalls);
+    upcall_table_halt(dp->upcalls, !by_signal);
 }
 
 void
-dpif_netlink_kdp_leave_upcalls(void *aux OVS_UNUSED)
+dpif_netlink_kdp_leave_upcalls(void *by_signal)
 {
     upcall_store_leave();
     if (upcall_store_is_left()) {
-        kdp_datapaths_for_each(halt_upcalls, NULL);
+        kdp_datapaths_for_each(halt_upcalls, by_signal);
     }
 }
 

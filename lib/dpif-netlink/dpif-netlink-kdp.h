@@ -71,8 +71,9 @@ void dpif_netlink_kdp_leave_flows(void);
 /* Called before that, or by the thread that ends the process for a signal.  If
  * sockets for upcalls outlive the process, leaves the waiting upcalls to the
  * next process, and waits until handlers have processed the upcalls that they
- * took or read ahead (upcall_table_halt()).  The argument is unused. */
-void dpif_netlink_kdp_leave_upcalls(void *);
+ * took.  It also waits for those that they read ahead unless 'by_signal' is
+ * not NULL, when no handler begins another batch. */
+void dpif_netlink_kdp_leave_upcalls(void *by_signal);
 
 /* Handing over to another process, without a pause
  * ------------------------------------------------

@@ -359,20 +359,22 @@ another_is_busy(const struct upcall_table *table)
 }
 
 /* True if some upcall that was taken from a socket may not have been processed
- * yet.  Called after the table was halted.
+ * yet, or without 'all', if a batch is under way.  Called after the table was
+ * halted.
  *
  * A thread that is found idle reads no more sockets.  So once all threads were
  * idle, nothing more is read ahead, and once nothing is left of that, a thread
  * that is idle stays so. */
 static bool
-is_busy(struct upcall_table *table)
+is_busy(struct upcall_table *table, bool all)
 {
-    return (another_is_busy(table) || upcall_ports_are_ahead(table)
-            || another_is_busy(table));
+    return (another_is_busy(table)
+            || (all && (upcall_ports_are_ahead(table)
+                        || another_is_busy(table))));
 }
 
 void
-upcall_table_halt(struct upcall_table *table)
+upcall_table_halt(struct upcall_table *table, bool all)
 {
     struct timespec until;
 
@@ -380,7 +382,7 @@ upcall_table_halt(struct upcall_table *table)
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += HALT_SEC;
     pthread_mutex_lock(&halt_mutex);
-    while (is_busy(table)
+    while (is_busy(table, all)
            && !pthread_cond_timedwait(&halt_cond, &halt_mutex, &until)) {
         continue;
     }

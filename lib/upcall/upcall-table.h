@@ -257,14 +257,14 @@ int upcall_table_recv(struct upcall_table *, uint32_t handler_id,
 void upcall_table_recv_wait(struct upcall_table *, uint32_t handler_id);
 
 /* Stops all handlers from reading sockets, and waits at most a second until
- * they have processed the upcalls already read: another process takes those
- * that still wait.  recv() goes on to hand out upcalls that were read ahead
- * (upcall-reader.h).
+ * they have processed their batches: another process takes the upcalls that
+ * still wait.  recv() goes on to hand out upcalls that were read ahead
+ * (upcall-reader.h), and halt() waits for these, too, if 'all'.
  *
  * Called by a thread that no handler waits for, or by a handler between two
- * batches.  Such a handler leaves what it has read ahead, and halt() waits for
- * that in vain. */
-void upcall_table_halt(struct upcall_table *);
+ * batches.  Where no handler begins another batch, as when a signal ends the
+ * process, 'all' must be false. */
+void upcall_table_halt(struct upcall_table *, bool all);
 
 /* Lets handlers take upcalls again soon, because the other process is gone. */
 void upcall_table_go_on(struct upcall_table *);

@@ -391,10 +391,10 @@ WRAP(int, settings_limit_handlers, int n)
 
 /* Upcalls. */
 
-WRAP(void, upcall_table_halt, struct upcall_table *table)
+WRAP(void, upcall_table_halt, struct upcall_table *table, bool all)
 {
     assert_ptr_equal(table, &upcalls);
-    note("halt");
+    note("halt%s", all ? " all" : "");
 }
 
 WRAP(void, upcall_table_go_on, struct upcall_table *table)
@@ -1487,7 +1487,7 @@ sockets_are_handed_over_and_come_back(void **state)
     check_log(NULL);
     answer.send_error = EPIPE;
     assert_int_equal(dpif_netlink_kdp_hand_over(17), EPIPE);
-    check("halt, store_send 17");
+    check("halt all, store_send 17");
     dpif_netlink_kdp_go_on();
     check("store_return, inner flush, dispatch_check, go_on");
     check_log(NULL);
@@ -1496,7 +1496,7 @@ sockets_are_handed_over_and_come_back(void **state)
     answer.send_error = 0;
     answer.inner_error = EPERM;
     assert_int_equal(dpif_netlink_kdp_hand_over(18), 0);
-    check("halt, store_send 18");
+    check("halt all, store_send 18");
     operate(f->bridge);                 /* The flows are the other's. */
     check("get, execute, execute probe");
     dpif_netlink_kdp_go_on();
@@ -1512,6 +1512,8 @@ waiting_upcalls_are_left_to_the_next_process(void **state OVS_UNUSED)
     check("store_leave");
     answer.is_left = true;
     dpif_netlink_kdp_leave_upcalls(NULL);
+    check("store_leave, halt all");
+    dpif_netlink_kdp_leave_upcalls(&answer);
     check("store_leave, halt");
 }
 

@@ -56,7 +56,7 @@ halt(void *f_)
 {
     const struct fixture *f = f_;
 
-    upcall_table_halt(f->table);
+    upcall_table_halt(f->table, true);
     unit_check(is_set(&processed));
     return NULL;
 }
@@ -102,7 +102,7 @@ halt_does_not_wait_for_idle_handlers(void **state)
     send_to(f, 1, 0);
     expect_batch(f, 0, 0, 1);
     expect_nothing(f, 0);
-    upcall_table_halt(f->table);
+    upcall_table_halt(f->table, true);
     send_to(f, 1, 1);
     expect_nothing(f, 0);
 }
@@ -117,7 +117,7 @@ handler_that_halts_does_not_wait_for_itself(void **state)
     add_port(f, 1);
     send_to(f, 1, 0);
     expect_batch(f, 0, 0, 1);
-    upcall_table_halt(f->table);
+    upcall_table_halt(f->table, true);
     send_to(f, 1, 1);
     expect_nothing(f, 0);
 }
@@ -172,7 +172,7 @@ halt_may_meet_a_handler_that_looks_for_upcalls(void **state)
     atomic_store(&processed, false);
     assert_int_equal(pthread_create(&thread, NULL, look_for_upcalls, f), 0);
     do {
-        upcall_table_halt(f->table);
+        upcall_table_halt(f->table, true);
     } while (!is_set(&processed));
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
@@ -185,7 +185,7 @@ handlers_go_on_with_what_has_waited(void **state)
 
     set_handlers(f, 1);
     add_port(f, 1);
-    upcall_table_halt(f->table);
+    upcall_table_halt(f->table, true);
     send_to(f, 1, 0);
     expect_nothing(f, 0);
     upcall_table_go_on(f->table);
@@ -354,7 +354,7 @@ handlers_leave_nothing_that_they_have_read(struct fixture *f,
         }
         unit_wait_until(atomic_count_get(&run->n_processed)
                         > n_before + round * 50);
-        upcall_table_halt(f->table);
+        upcall_table_halt(f->table, true);
         n_now = atomic_count_get(&run->n_processed);
         for (uint32_t i = 0; i < ARRAY_SIZE(channels); i++) {
             n_received += stats_of(f, i).received;
