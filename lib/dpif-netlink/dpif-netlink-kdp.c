@@ -602,7 +602,8 @@ leave_flow(struct dpif_op *op, bool shadow)
     return true;
 }
 
-/* ENOENT says that the kernel understood a probe and found no flow to modify. */
+/* ENOENT says that the kernel understood a probe, and found no flow to
+ * modify. */
 static void
 answer_probes(struct dpif_op **ops, size_t n_ops)
 {

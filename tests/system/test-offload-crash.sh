@@ -270,7 +270,7 @@ add_test offload_crash_secure \
     'a secure bridge keeps rules until its controller has sent rules (R1 O5)' \
     kdp 150
 offload_crash_secure() {
-    start_frames
+    start_frames other_config:restart-hold=$((2 * PATIENCE))
     ovs-vsctl set-fail-mode br0 secure
     restrict_frames
     install_frames_flow tc
