@@ -559,7 +559,7 @@ dpif_netlink_kdp_leave_shadow(void)
  * must not be carried out.
  *
  * In the shadow, bridges still probe the datapath's features, and get and
- * delete no other flows than those of their probes.  No such flow is made: the
+ * delete only flows that a probe put.  No such flow is made: the
  * revalidators of the process that serves would find it and delete it.  The
  * kernel checks a request to modify a flow before it looks for the flow, so a
  * probe only asks to modify one, which answer_probes() completes. */

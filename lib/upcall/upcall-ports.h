@@ -169,9 +169,9 @@ uint32_t upcall_ports_target_delay(const struct upcall_table *);
  * thread. */
 bool upcall_ports_is_halted(const struct upcall_table *);
 
-/* True if upcalls of some channel were read ahead and not taken since.  What a
- * thread did before it took the last of them happened before a result of
- * false. */
+/* True if upcalls of some channel were read ahead and not taken since.  All
+ * that a thread did before it took the last of them happened before a result
+ * of false. */
 bool upcall_ports_are_ahead(struct upcall_table *);
 
 /* Finds the urgent channel (upcall-channel.h), or NULL.  Any thread. */
