@@ -208,15 +208,7 @@ add_test offload_crash_meter \
     'rules with meters forward until OpenFlow is restored (O5)' \
     kdp 150
 offload_crash_meter() {
-    # Its rule has it.
-    allow_log 'Failed to del(ete)? police' \
-        'Full policer index pool allocation failed'
-    start_frames
-    ovs-vsctl set-fail-mode br0 secure
-    limit_frames
-    send_frames left --same
-    wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
-    wait_until $PATIENCE offload_is_settled
+    start_limited_frames
     kill_daemon
     ovs-vsctl --no-wait set Open_vSwitch . \
         other_config:flow-restore-wait=true
@@ -240,6 +232,19 @@ add_test offload_crash_meter_output \
     'rules with meters to a device that is not a port any more go (O5)' \
     kdp 150
 offload_crash_meter_output() {
+    start_limited_frames
+    rules_lead_to v-right || fail 'the rule sends nothing there'
+    kill_daemon
+    ovs-vsctl --no-wait del-port br0 v-right -- \
+        set Open_vSwitch . other_config:flow-restore-wait=true
+    start_daemon
+    # OpenFlow is not restored yet.
+    wait_until $PATIENCE no_rules_lead_to v-right
+}
+
+# Starts a secure bridge with a rule in tc that has a meter.  The policer, which
+# the rule has, cannot be deleted before it.
+start_limited_frames() {
     allow_log 'Failed to del(ete)? police' \
         'Full policer index pool allocation failed'
     start_frames
@@ -248,13 +253,6 @@ offload_crash_meter_output() {
     send_frames left --same
     wait_until $PATIENCE flows_shown 1 tc "$FRAMES"
     wait_until $PATIENCE offload_is_settled
-    rules_lead_to v-right || fail 'the rule sends nothing there'
-    kill_daemon
-    ovs-vsctl --no-wait del-port br0 v-right -- \
-        set Open_vSwitch . other_config:flow-restore-wait=true
-    start_daemon
-    # OpenFlow is not restored yet.
-    wait_until $PATIENCE no_rules_lead_to v-right
 }
 
 # Lets frames pass from left to right, by a meter that drops none.
