@@ -136,13 +136,10 @@ if_notifier_kdp_get_counts(unsigned long long int *notices,
 struct if_notifier *
 if_notifier_create(if_notify_func *cb, void *aux)
 {
-    if (!kdp_links_enabled()) {
-        return kdp_stock_if_notifier_create(cb, aux);
-    }
     ovs_assert(!notify_cb);
     notify_cb = cb;
     notify_aux = aux;
-    return NULL;
+    return kdp_links_enabled() ? NULL : kdp_stock_if_notifier_create(cb, aux);
 }
 
 void
@@ -171,14 +168,13 @@ tell(void)
 void
 if_notifier_run(void)
 {
-    if (!kdp_links_enabled()) {
+    if (kdp_links_enabled()) {
+        /* Before the bridge looks at its ports, so that it does not find a
+         * port gone without a notice about its device. */
+        kdp_links_run();
+    } else {
         kdp_stock_if_notifier_run();
-        return;
     }
-
-    /* Before the bridge looks at its ports, so that it does not find a port
-     * gone without a notice about its device. */
-    kdp_links_run();
     tell();
 }
 
@@ -194,7 +190,8 @@ if_notifier_wait(void)
 {
     if (!kdp_links_enabled()) {
         kdp_stock_if_notifier_wait();
-    } else if (changed && notify_cb) {
+    }
+    if (changed && notify_cb) {
         /* While events keep arriving, the listener wakes the loop. */
         poll_timer_wait_until(not_before);
     }

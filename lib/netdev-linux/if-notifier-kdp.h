@@ -33,8 +33,8 @@
  * then not again for IF_NOTIFIER_INTERVAL.  So a burst causes one
  * configuration, or one in each interval.  A single change is not delayed.
  *
- * Without links of our own (kdp_links_enabled()) this is Open vSwitch's
- * notifier.
+ * Without links of our own (kdp_links_enabled()), Open vSwitch's notifier
+ * notifies the bridge of links, and this module of everything else.
  *
  * Life cycle: a name that the bridge has tried to open is remembered until the
  * next notice.  After that the open devices count, and the names that it tries

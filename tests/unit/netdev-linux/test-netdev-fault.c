@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "if-notifier.h"
+#include "netdev-linux/if-notifier-kdp.h"
 #include "netdev-linux/links.h"
 #include "netdev-linux/route-table-kdp.h"
 #include "netdev-linux/driver.h"
@@ -24,9 +25,11 @@
 #include "util.h"
 
 static void
-never_told(void *aux OVS_UNUSED)
+count_notice(void *n_notices_)
 {
-    fail();
+    unsigned int *n_notices = n_notices_;
+
+    ++*n_notices;
 }
 
 /* The first test: when it ends, links are listened to. */
@@ -71,11 +74,19 @@ a_listener_that_cannot_be_opened_leaves_nothing(void **state OVS_UNUSED)
         kdp_links_wait();
     }
 
-    /* The bridge has Open vSwitch's own notifier then. */
-    struct if_notifier *notifier = if_notifier_create(never_told, NULL);
+    /* The bridge has Open vSwitch's own notifier for links then. */
+    unsigned int n_notices = 0;
+    struct if_notifier *notifier = if_notifier_create(count_notice,
+                                                      &n_notices);
     assert_non_null(notifier);
     assert_int_equal(unit_count_fds(), n_fds + 1);
     if_notifier_run();
+    assert_int_equal(n_notices, 0);
+    if_notifier_kdp_outdated();
+    if_notifier_run();
+    assert_int_equal(n_notices, 1);
+    if_notifier_run();
+    assert_int_equal(n_notices, 1);
     if_notifier_destroy(notifier);
     assert_int_equal(unit_count_fds(), n_fds);
 
