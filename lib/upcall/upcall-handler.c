@@ -562,7 +562,8 @@ upcall_handler_begin_batch(struct upcall_handler *handler)
     /* Without this rule, an upcall that comes alone takes four calls for
      * receiving and not three (test-upcall-calls). */
     handler->lonely = false;
-    if (!upcall_ports_is_halted(handler->table)
+    handler->reader.halted = upcall_ports_is_halted(handler->table);
+    if (!handler->reader.halted
         && (!lonely || handler->events.n_channels
             || upcall_sched_n_queued(handler->sched))) {
         size_t n = upcall_handler_take_ready(handler);
@@ -702,7 +703,10 @@ upcall_handler_recv(struct upcall_handler *handler, struct upcall_view *view)
                 return 0;
             }
         }
-        handler->reader.halted = upcall_ports_is_halted(handler->table);
+        /* A batch that has not taken its events must not look for others,
+         * which would replace them, even if the table goes on now. */
+        handler->reader.halted = (handler->reader.halted
+                                  || upcall_ports_is_halted(handler->table));
         upcall_handler_look_again(handler);
         if (!upcall_reader_read(&handler->reader)) {
             upcall_handler_end_batch(handler);
@@ -714,15 +718,14 @@ upcall_handler_recv(struct upcall_handler *handler, struct upcall_view *view)
 }
 
 bool
-upcall_handler_is_ready(const struct upcall_handler *handler)
+upcall_handler_is_ready(const struct upcall_handler *handler, bool halted)
 {
     const struct upcall_reader *reader = &handler->reader;
-    bool halted = upcall_ports_is_halted(handler->table);
     const struct upcall_sched *lender
         = upcall_groups_overloaded(handler->groups, handler->group);
 
     /* The handler has to release the channels that it has read before it
-     * sleeps.  While the table is halted, events stay where they are. */
+     * sleeps. */
     return (handler->in_batch || handler->predecessor
             || (handler->events.n_channels && !halted)
             || upcall_reader_n(reader, UPCALL_STATE_SPARSE)

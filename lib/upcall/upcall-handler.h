@@ -86,8 +86,10 @@ int upcall_handler_recv(struct upcall_handler *, struct upcall_view *);
  * handler or of a predecessor.  For the handler's thread. */
 bool upcall_handler_is_in_batch(struct upcall_handler *);
 
-/* True if upcall_handler_recv() should be called without waiting. */
-bool upcall_handler_is_ready(const struct upcall_handler *);
+/* True if upcall_handler_recv() should be called without waiting.  'halted' is
+ * what upcall_ports_is_halted() returned: while the table is halted, events
+ * that the handler has stay where they are. */
+bool upcall_handler_is_ready(const struct upcall_handler *, bool halted);
 
 /* When upcall_handler_recv() should be called even if nothing happens, in ms,
  * or LLONG_MAX.  For the handler's thread. */

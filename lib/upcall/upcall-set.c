@@ -435,10 +435,11 @@ upcall_table_recv_wait(struct upcall_table *table, uint32_t handler_id)
 {
     struct upcall_handler *handler = upcall_table_get_handler(table,
                                                               handler_id);
+    bool halted = upcall_ports_is_halted(table);
 
-    if (handler && upcall_handler_is_ready(handler)) {
+    if (handler && upcall_handler_is_ready(handler, halted)) {
         poll_immediate_wake();
-    } else if (!handler || upcall_ports_is_halted(table)) {
+    } else if (!handler || halted) {
         poll_timer_wait(LOOK_AGAIN_MSEC);   /* The table may go on. */
     } else {
         poll_fd_wait(upcall_sched_epoll_fd(upcall_handler_sched(handler)),

@@ -399,9 +399,9 @@ channel_on_loan_wakes_the_sleeper_of_its_home(void **state)
     top_up(f, 0, 2 * UPCALL_BATCH);
     ovs_refcount_ref(&channel->refcount);
     assert_true(upcall_channel_take(channel, upcall_token(1, 1)));
-    assert_false(upcall_handler_is_ready(handler));
+    assert_false(upcall_handler_is_ready(handler, false));
     assert_true(upcall_sched_push(home, channel, upcall_token(1, 1)));
-    assert_true(upcall_handler_is_ready(handler));
+    assert_true(upcall_handler_is_ready(handler, false));
     while (!upcall_handler_recv(handler, &view)) {
         assert_true(upcall_handler_is_in_batch(handler));
         n++;
@@ -416,10 +416,10 @@ channel_on_loan_wakes_the_sleeper_of_its_home(void **state)
     assert_true(upcall_sched_sleep_begin(home));
     upcall_sched_poll(home, &events);
     assert_false(events.kicked);
-    assert_true(upcall_handler_is_ready(handler));
+    assert_true(upcall_handler_is_ready(handler, false));
     assert_int_equal(upcall_handler_recv(handler, &view), EAGAIN);
     assert_false(upcall_handler_is_in_batch(handler));
-    assert_false(upcall_handler_is_ready(handler));
+    assert_false(upcall_handler_is_ready(handler, false));
     assert_int_equal(upcall_sched_n_queued(home), 1);
     upcall_sched_poll(home, &events);
     assert_true(events.kicked);
@@ -428,11 +428,11 @@ channel_on_loan_wakes_the_sleeper_of_its_home(void **state)
     assert_int_equal(upcall_handler_create(f->table, 0, 1, groups,
                                            &upcall_engine_epoll, &successor),
                      0);
-    assert_false(upcall_handler_is_ready(successor));
+    assert_false(upcall_handler_is_ready(successor, false));
     upcall_handler_set_predecessor(successor, handler);
-    assert_true(upcall_handler_is_ready(successor));
+    assert_true(upcall_handler_is_ready(successor, false));
     assert_int_equal(upcall_handler_recv(successor, &view), EAGAIN);
-    assert_false(upcall_handler_is_ready(successor));
+    assert_false(upcall_handler_is_ready(successor, false));
     upcall_sched_sleep_end(home);
 
     upcall_ports_detach(f->table);

@@ -14,6 +14,7 @@
 #include "harness/kernel-messages.h"
 #include "harness/made-up-clock.h"
 #include "harness/unit.h"
+#include "openvswitch/poll-loop.h"
 #include "ovs-atomic.h"
 #include "upcall/upcall-engine.h"
 #include "unit/upcall/table-fixture.h"
@@ -297,6 +298,61 @@ halt_waits_for_upcalls_in_the_run_queue(void **state)
     expect_batch(f, 0, 0, 1);
 }
 
+/* Receives what handler 'handler' finds in a number of batches that suffices
+ * for everything. */
+static void
+take_all(struct fixture *f, uint32_t handler)
+{
+    struct upcall_view view;
+
+    for (int i = 0; i < 200; i++) {
+        while (!upcall_table_recv(f->table, handler, &view)) {
+            continue;
+        }
+    }
+}
+
+/* Handler 0 has an event of a port, which will not come again, when it serves
+ * what another handler has read ahead, and meanwhile the table goes on. */
+static void
+event_is_kept_if_the_table_goes_on_in_a_batch(void **state)
+{
+    enum { FIRST = 1, LAST = 8, QUIET };
+    struct fixture *f = *state;
+    struct upcall_view view;
+
+    set_handlers(f, 2);
+    for (uint32_t port_no = FIRST; port_no <= LAST; port_no++) {
+        add_tunnel(f, port_no);
+    }
+    add_port(f, QUIET);
+    upcall_table_recv_wait(f->table, 0);
+    send_to(f, QUIET, 0);
+    poll_block();
+
+    /* More tunnels than have a turn in one batch: some are in the run queue
+     * while the handler is in a batch. */
+    for (uint32_t port_no = FIRST; port_no <= LAST; port_no++) {
+        for (int i = 0; i < N_AHEAD; i++) {
+            send_to(f, port_no, i);
+        }
+    }
+    for (int i = 0; i < LAST; i++) {
+        while (!upcall_table_recv(f->table, 1, &view)) {
+            continue;
+        }
+    }
+    assert_int_equal(upcall_table_recv(f->table, 1, &view), 0);
+
+    upcall_table_halt(f->table, false);
+    assert_int_equal(upcall_table_recv(f->table, 0, &view), 0);
+    upcall_table_go_on(f->table);
+    take_all(f, 0);
+    take_all(f, 1);
+    take_all(f, 0);
+    assert_int_equal(stats_of(f, QUIET).received, 1);
+}
+
 /* Threads. */
 
 #define N_TUNNELS 6
@@ -409,6 +465,7 @@ main(void)
         TEST(handlers_go_on_with_what_has_waited),
         TEST(upcalls_that_were_read_ahead_are_handed_out),
         TEST(halt_waits_for_upcalls_in_the_run_queue),
+        TEST(event_is_kept_if_the_table_goes_on_in_a_batch),
         TEST(handlers_of_a_group_leave_nothing_that_they_have_read),
         TEST(handlers_of_groups_leave_nothing_that_they_have_read),
         TEST(handlers_with_io_uring_leave_nothing_that_they_have_read),

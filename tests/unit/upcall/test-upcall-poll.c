@@ -140,7 +140,7 @@ upcall_makes_the_handler_readable(void **state)
     assert_int_equal(n_wakeups(f), 1);
 
     /* The event is the handler's now. */
-    assert_true(upcall_handler_is_ready(f->handler));
+    assert_true(upcall_handler_is_ready(f->handler, false));
 }
 
 static void
@@ -254,7 +254,7 @@ only_the_next_poll_is_the_handlers(void **state)
     unit_send_upcall(f->sender, f->channel->pid, 1);
     assert_int_equal(poll_three(f, false, UNIT_PATIENCE, ready), 1);
     assert_true(ready[1]);
-    assert_false(upcall_handler_is_ready(f->handler));
+    assert_false(upcall_handler_is_ready(f->handler, false));
     assert_int_equal(n_wakeups(f), 0);
 
     assert_int_equal(poll_three(f, true, UNIT_PATIENCE, ready), 1);
@@ -275,7 +275,7 @@ armed_poll_without_the_handler_is_plain(void **state)
     upcall_poll_arm(f->handler);
     assert_int_equal(__wrap_poll(&pfd, 1, UNIT_PATIENCE), 1);
     assert_int_equal(pfd.revents, POLLIN);
-    assert_false(upcall_handler_is_ready(f->handler));
+    assert_false(upcall_handler_is_ready(f->handler, false));
 }
 
 static void
@@ -463,7 +463,7 @@ signal_interrupts(void **state)
     assert_int_equal(__wrap_poll(&pfd, 1, UNIT_PATIENCE), 1);
     assert_int_equal(pfd.revents, POLLIN);
     assert_int_equal(n_wakeups(f), 1);
-    assert_true(upcall_handler_is_ready(f->handler));
+    assert_true(upcall_handler_is_ready(f->handler, false));
 
     /* Once. */
     assert_int_equal(__wrap_poll(&pfd, 1, 0), 0);
