@@ -472,5 +472,6 @@ main(void)
     };
 
     unit_init("test-upcall-halt");
+    unit_start_threads();
     return cmocka_run_group_tests_name("upcall-halt", tests, NULL, NULL);
 }
