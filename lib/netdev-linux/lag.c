@@ -243,6 +243,16 @@ struct lag_cleaning {
     bool (*is_ours)(uint32_t block_id);
 };
 
+/* May a previous run have bound a device to the block of 'qdisc', and this one
+ * has not? */
+static bool
+lag_may_be_old(const struct ingress_qdisc *qdisc)
+{
+    return (qdisc->block_id && !qdisc->is_clsact
+            && qdisc->block_id != qdisc->ifindex
+            && !lag_member_find(qdisc->ifindex));
+}
+
 static void
 lag_clean_device(const struct ingress_qdisc *qdisc, void *cleaning_)
 {
@@ -250,8 +260,7 @@ lag_clean_device(const struct ingress_qdisc *qdisc, void *cleaning_)
     const struct link_table *table = kdp_links_table();
     struct link_info link, bond;
 
-    if (qdisc->block_id && qdisc->block_id != qdisc->ifindex
-        && !lag_member_find(qdisc->ifindex)
+    if (lag_may_be_old(qdisc)
         && link_table_find(table, LINK_NSID_LOCAL, qdisc->block_id, &bond)
         && netdev_kdp_lag_is_kind(bond.kind)
         && link_table_find(table, LINK_NSID_LOCAL, qdisc->ifindex, &link)
@@ -282,4 +291,28 @@ netdev_kdp_lag_clean(bool all_added, bool (*is_ours)(uint32_t block_id))
     if (kdp_links_enabled() && lag_has_bonds()) {
         ingress_qdisc_for_each(lag_clean_device, &cleaning);
     }
+}
+
+bool
+netdev_kdp_lag_clean_port(const char *name, int ifindex,
+                          bool (*is_ours)(uint32_t block_id))
+{
+    struct ingress_qdisc qdisc;
+    int error;
+
+    if (!ingress_qdisc_get(ifindex, &qdisc) || !lag_may_be_old(&qdisc)
+        || !is_ours(qdisc.block_id)) {
+        return false;
+    }
+    error = lag_unset_block(ifindex, qdisc.block_id);
+    if (error) {
+        VLOG_WARN_RL(&rl, "%s: unbinding it from block %"PRIu32", which a "
+                     "previous run bound it to, failed (%s); flows from this "
+                     "port are not offloaded", name, qdisc.block_id,
+                     ovs_strerror(error));
+    } else {
+        VLOG_INFO_RL(&rl, "%s: unbound from block %"PRIu32", which a previous "
+                     "run bound it to", name, qdisc.block_id);
+    }
+    return !error;
 }

@@ -27,7 +27,8 @@
  *
  * Life cycle: nothing is bound before the first netdev_kdp_lag_add().  Members
  * stay bound when the process ends, as the rules stay.  netdev_kdp_lag_clean()
- * unbinds devices that a previous run bound and this one does not.
+ * and netdev_kdp_lag_clean_port() unbind devices that a previous run bound and
+ * this one does not.
  *
  * Thread safety: the main thread.  Each bond takes one walk through the link
  * table, each member one to three requests that take the RTNL lock.
@@ -61,6 +62,13 @@ void netdev_kdp_lag_update(const struct link_change *);
  * another program may use the interface index of a bond for a block, 'is_ours'
  * says whether a block may be from a previous run. */
 void netdev_kdp_lag_clean(bool all_added, bool (*is_ours)(uint32_t block_id));
+
+/* Unbinds port 'name', a device with index 'ifindex', from the block of a bond
+ * that a previous run bound it to.  The bond may be gone, so any block for
+ * which 'is_ours' is true counts.  Returns true if the device has no
+ * discipline at the ingress then. */
+bool netdev_kdp_lag_clean_port(const char *name, int ifindex,
+                               bool (*is_ours)(uint32_t block_id));
 
 /* Is device 'ifindex' bound as a member?  It may have left its bond if that
  * event is not processed yet. */

@@ -231,6 +231,11 @@ kdp_api_init(struct netdev *netdev)
         kdp_links_catch_up();
     }
     error = add_qdisc(netdev, ifindex);
+    if (error == EEXIST
+        && netdev_kdp_lag_clean_port(netdev_get_name(netdev), ifindex,
+                                     kdp_tc_orphans_may_unbind)) {
+        error = add_qdisc(netdev, ifindex);
+    }
     if (error == EEXIST) {
         delete_old_chains(netdev, ifindex);
         error = 0;

@@ -21,7 +21,9 @@
  * Before that the stock code finds out what the kernel supports, on a device
  * where no other program has rules: the local port of the datapath, which Open
  * vSwitch made.  Devices that left their bonds while no daemon ran are
- * unbound, as they may be ports by now (netdev_kdp_lag_clean()).
+ * unbound, as they may be ports by now (netdev_kdp_lag_clean()).  A port whose
+ * bond is gone is unbound when it is prepared (netdev_kdp_lag_clean_port()):
+ * the kernel refuses rules on a device that is bound to a block.
  *
  * A device that cannot be prepared is logged, and has no offload.
  *

@@ -453,4 +453,13 @@ offload_bond_restart() {
     start_daemon
     wait_until $PATIENCE unbound m0
     equal "$(n_shared_rules)" 0 'rules without offload'
+
+    # The bond is deleted, and a member becomes a port.
+    set_offload true
+    wait_until $PATIENCE bound bond0 m0
+    kill_daemon
+    ip link del bond0
+    ovs-vsctl --no-wait del-port bond0 -- add-port br0 m0
+    start_daemon
+    wait_until $PATIENCE has_own_ingress m0
 }

@@ -260,6 +260,34 @@ what_a_previous_run_bound_is_unbound(void **state OVS_UNUSED)
     assert_int_equal(block_of(B), A);
 }
 
+/* Its bond may be gone, so that nothing shows whose block that was. */
+static void
+a_port_is_unbound_from_the_block_of_no_bond(void **state OVS_UNUSED)
+{
+    tell(A, "a", "bond", 0, IFF_UP);
+    tell(C, "c", NULL, 0, IFF_UP);
+    assert_false(netdev_kdp_lag_clean_port("C", C, is_ours));
+    give_ingress(C, 0);
+    assert_false(netdev_kdp_lag_clean_port("C", C, is_ours));
+    give_ingress(C, D);
+    foreign_block = D;
+    assert_false(netdev_kdp_lag_clean_port("C", C, is_ours));
+    foreign_block = 0;
+    assert_int_equal(block_of(C), D);
+    assert_true(netdev_kdp_lag_clean_port("C", C, is_ours));
+    assert_false(unit_ingress[C - A].exists);
+
+    /* Members and bonds have a block. */
+    use_block(A);
+    tell(B, "b", NULL, A, IFF_UP);
+    give_ingress(A, A);
+    assert_false(netdev_kdp_lag_clean_port("A", A, is_ours));
+    assert_false(netdev_kdp_lag_clean_port("B", B, is_ours));
+    assert_int_equal(block_of(A), A);
+    assert_int_equal(block_of(B), A);
+    assert_int_equal(n_unbound, 0);
+}
+
 /* True if reading the features of 'netdev' makes a request to the kernel. */
 static bool
 features_are_asked_for(struct netdev *netdev)
@@ -380,6 +408,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(a_member_that_comes_again_is_bound_again),
         TEST(what_a_previous_run_bound_is_unbound),
         TEST(blocks_of_others_stay),
+        TEST(a_port_is_unbound_from_the_block_of_no_bond),
         TEST(the_speed_of_a_bond_changes_with_its_members),
         TEST(a_member_is_known_by_its_index),
         TEST(a_bond_has_the_block_of_its_index),

@@ -22,13 +22,15 @@
 static bool shares, keeps;
 static uint64_t n_rules;
 
-/* What adding a queueing discipline ends with. */
-static int qdisc_error;
+/* What adding a queueing discipline ends with, unless one was deleted before,
+ * and what deleting one ends with. */
+static int qdisc_error, delete_error;
 static unsigned int n_qdiscs_added, n_qdiscs_deleted;
 
 /* The block of the device's bond, and that of its queueing discipline, or 0
- * if there is none. */
+ * if there is none.  The kind of the latter. */
 static uint32_t bond_block, qdisc_block;
+static const char *qdisc_kind;
 
 uint32_t __wrap_netdev_get_block_id(struct netdev *);
 int __wrap_tc_transact(struct ofpbuf *request, struct ofpbuf **replyp);
@@ -73,7 +75,7 @@ __wrap_tc_transact(struct ofpbuf *request, struct ofpbuf **replyp)
     *replyp = ofpbuf_new(0);
     nl_msg_put_nlmsghdr(*replyp, sizeof(struct tcmsg), RTM_NEWQDISC, 0);
     ofpbuf_put_zeros(*replyp, sizeof(struct tcmsg));
-    nl_msg_put_string(*replyp, TCA_KIND, "ingress");
+    nl_msg_put_string(*replyp, TCA_KIND, qdisc_kind);
     nl_msg_put_u32(*replyp, TCA_INGRESS_BLOCK, qdisc_block);
     return 0;
 }
@@ -86,9 +88,12 @@ __wrap_tc_add_del_qdisc(int ifindex OVS_UNUSED, bool add,
                         uint32_t block_id OVS_UNUSED,
                         enum tc_qdisc_hook hook OVS_UNUSED)
 {
-    n_qdiscs_added += add;
-    n_qdiscs_deleted += !add;
-    return qdisc_error;
+    if (!add) {
+        n_qdiscs_deleted++;
+        return delete_error;
+    }
+    n_qdiscs_added++;
+    return n_qdiscs_deleted && !delete_error ? 0 : qdisc_error;
 }
 
 /* A rule of flow 'flow', on device "lo" or on another one. */
@@ -141,8 +146,10 @@ setup(void **state OVS_UNUSED)
     keeps = false;
     n_rules = 0;
     qdisc_error = EEXIST;
+    delete_error = 0;
     n_qdiscs_added = n_qdiscs_deleted = 0;
     bond_block = qdisc_block = 0;
+    qdisc_kind = "ingress";
     unit_tc_init();
     return 0;
 }
@@ -343,6 +350,44 @@ discipline_of_a_bond_is_deleted_only_if_it_is_another(void **state OVS_UNUSED)
     assert_true(n_qdiscs_deleted > 0);
 }
 
+/* A bond that is gone leaves its block to its members.  A rule on a device
+ * whose discipline is bound to a block cannot be added. */
+static void
+discipline_of_a_port_is_no_longer_bound_to_a_block(void **state OVS_UNUSED)
+{
+    qdisc_block = 7;
+    assert_int_equal(prepare(), 0);
+    assert_int_equal(n_qdiscs_deleted, 1);
+    assert_int_equal(n_qdiscs_added, 2);
+
+    /* Without a block it stays. */
+    n_qdiscs_added = n_qdiscs_deleted = 0;
+    qdisc_block = 0;
+    prepare();
+    assert_int_equal(n_qdiscs_deleted, 0);
+    assert_int_equal(n_qdiscs_added, 1);
+
+    /* If it cannot be deleted, the rules on the device fail later. */
+    n_qdiscs_added = 0;
+    qdisc_block = 7;
+    delete_error = EBUSY;
+    prepare();
+    assert_int_equal(n_qdiscs_deleted, 1);
+    assert_int_equal(n_qdiscs_added, 1);
+
+    /* Another program's kind, and then its rule in the block. */
+    n_qdiscs_added = n_qdiscs_deleted = 0;
+    delete_error = 0;
+    qdisc_kind = "clsact";
+    prepare();
+    assert_int_equal(n_qdiscs_deleted, 0);
+    qdisc_kind = "ingress";
+    add_rule(1, 0, false, 0);
+    assert_int_equal(prepare(), 1);
+    assert_int_equal(n_qdiscs_deleted, 0);
+    assert_int_equal(n_qdiscs_added, 2);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -355,6 +400,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(rules_of_chains_on_all_ports_go),
         TEST(port_has_no_chains_once_it_is_prepared),
         TEST(discipline_of_a_bond_is_deleted_only_if_it_is_another),
+        TEST(discipline_of_a_port_is_no_longer_bound_to_a_block),
     };
 
     unit_init(argv[0]);
