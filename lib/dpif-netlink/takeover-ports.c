@@ -115,6 +115,18 @@ takeover_ports_keep(struct kdp_datapath *dp, odp_port_t port_no)
     return true;
 }
 
+/* True if the kernel still has the port.  In a handover the other process may
+ * have deleted it, and given its number to another port. */
+static bool
+still_exists(const struct kdp_datapath *dp, const struct kept_port *kept)
+{
+    struct ovs_vport vport;
+
+    return (!vport_table_get_by_number(dp->vports, kept->port_no, &vport)
+            && !strcmp(vport.name, kept->name)
+            && vport.ifindex == kept->ifindex);
+}
+
 /* Deletes the port, and frees 'kept'. */
 static void
 delete_kept(struct kdp_datapath *dp, struct kept_port *kept)
@@ -152,6 +164,10 @@ takeover_ports_claim(struct kdp_datapath *dp, struct netdev *netdev,
                      netdev_vport_get_dpif_port(netdev, namebuf,
                                                 sizeof namebuf));
     if (!kept) {
+        return false;
+    }
+    if (!still_exists(dp, kept)) {
+        free(kept);
         return false;
     }
     if ((*port_no != ODPP_NONE && odp_to_u32(*port_no) != kept->port_no)
@@ -195,7 +211,11 @@ takeover_ports_delete(struct kdp_datapath *dp)
     struct kept_port *kept;
 
     while ((kept = take_kept(dp->takeover_ports, NULL))) {
-        delete_kept(dp, kept);
+        if (still_exists(dp, kept)) {
+            delete_kept(dp, kept);
+        } else {
+            free(kept);
+        }
     }
 }
 

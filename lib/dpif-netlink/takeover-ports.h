@@ -28,6 +28,11 @@
  * port that is only kept is treated as if it was assigned to another port: its
  * flows are deleted at the end of the takeover.
  *
+ * During a handover, the old process may delete a kept port and give its
+ * number to another one.  Before a port is claimed or deleted, its name and
+ * the index of its device are compared with the kernel's.  If they differ, the
+ * kept port is forgotten.
+ *
  * Only ports that are devices are kept.  With Linux's own module, these are
  * all ports.
  *

@@ -311,6 +311,44 @@ bridge_that_opens_the_datapath_anew_finds_the_port(void **state)
     assert_true(keep(f));
 }
 
+/* In a handover the other process may delete the port, and give its number to
+ * another one. */
+static void
+number_of_another_port_is_left_alone(void **state)
+{
+    struct fixture *f = *state;
+
+    kdp_datapath_set_shadow(true);
+    assert_true(keep(f));
+    world.name = "vif1";
+    world.ifindex = IFINDEX + 1;
+    assert_false(claim(f));
+    assert_false(takeover_ports_hides(&f->dp, NAME));
+
+    world.name = NAME;
+    assert_true(keep(f));
+    world.name = "vif1";
+    kdp_datapath_set_shadow(false);
+    world.taking_over = false;
+    takeover_ports_run(&f->dp);
+    assert_int_equal(world.n_deleted, 0);
+    assert_false(takeover_ports_hides(&f->dp, NAME));
+
+    /* The old process has created the device again. */
+    world.name = NAME;
+    world.taking_over = true;
+    assert_true(keep(f));
+    world.ifindex++;
+    assert_false(claim(f));
+
+    /* The number is free. */
+    assert_true(keep(f));
+    world.query_error = ENODEV;
+    assert_false(claim(f));
+    assert_int_equal(world.n_compared, 0);
+    assert_int_equal(world.n_deleted, 0);
+}
+
 int
 main(int argc OVS_UNUSED, char *argv[])
 {
@@ -321,6 +359,7 @@ main(int argc OVS_UNUSED, char *argv[])
         TEST(only_tunnels_stay_and_only_at_a_start),
         TEST(tunnel_of_another_kind_gets_another_port),
         TEST(bridge_that_opens_the_datapath_anew_finds_the_port),
+        TEST(number_of_another_port_is_left_alone),
     };
 
     unit_init(argv[0]);
