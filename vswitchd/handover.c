@@ -92,7 +92,8 @@ static bool keep_rules;
 /* True if members of bonds with LACP are not registered yet. */
 static bool has_lacp;
 
-/* Names of ports that wait for their OpenFlow numbers. */
+/* Names of ports that wait until the database has their OpenFlow numbers: then
+ * the daemon that serves has added them. */
 static struct sset numberless = SSET_INITIALIZER(&numberless);
 
 static void
@@ -283,19 +284,26 @@ is_configured(const char *name)
     return false;
 }
 
-/* The daemon that serves chooses the OpenFlow number of a new port. */
+/* The daemon that serves chooses the OpenFlow number of a new port, and adds
+ * the port to the datapath. */
 int
 __wrap_ofproto_port_add(struct ofproto *ofproto, struct netdev *netdev,
                         ofp_port_t *ofp_portp)
 {
     const char *name = netdev_get_name(netdev);
+    int error;
 
     if (state == SHADOW && *ofp_portp == OFPP_NONE
         && strcmp(name, ofproto->name) && is_configured(name)) {
         sset_add(&numberless, name);
         return EBUSY;
     }
-    return __real_ofproto_port_add(ofproto, netdev, ofp_portp);
+    error = __real_ofproto_port_add(ofproto, netdev, ofp_portp);
+    if (state == SHADOW && error == EBUSY) {
+        /* The number is known, but the datapath has no such port yet. */
+        sset_add(&numberless, name);
+    }
+    return error;
 }
 
 /* Has the bridge add the ports whose numbers are in the database by now.  It

@@ -505,3 +505,33 @@ handover_new_port() {
         equal "$(interface_get $name error)" '[]' "the error of $name"
     done
 }
+
+add_test handover_requested_number \
+    'a port with a requested number comes in a handover, too (R6)' kdp 240
+handover_requested_number() {
+    local next="unix:$OVS_RUNDIR/br0.mgmt.next" device
+    handover_bridge
+    add_ns n3
+    add_veth n3
+    allow_log 'could not add network device [a-z0-9-]+ to ofproto \(.* busy\)' \
+        'failed to add [a-z0-9-]+ as port: .* busy'
+    start_next
+    # The next daemon is the first one that sees the new ports in the database.
+    kill -STOP "$DAEMON_PID"
+    ovs-vsctl --no-wait add-port br0 v-n3 -- \
+        set Interface v-n3 ofport_request=9 -- \
+        add-port br0 tunnel0 -- \
+        set Interface tunnel0 type=geneve options:remote_ip=10.9.9.9 \
+            ofport_request=10
+    wait_until $PATIENCE logged 'could not add network device v-n3 '
+    wait_until $PATIENCE logged 'could not add network device tunnel0 '
+    kill -CONT "$DAEMON_PID"
+    wait_until $PATIENCE has_number_at "$next" v-n3
+    wait_until $PATIENCE has_number_at "$next" tunnel0
+    device=$(</sys/class/net/genev_sys_6081/ifindex)
+    finish_handover
+    equal "$(number_at br0 v-n3)" 9 'the number of v-n3'
+    equal "$(number_at br0 tunnel0)" 10 'the number of tunnel0'
+    equal "$(</sys/class/net/genev_sys_6081/ifindex)" "$device" \
+        'the device of tunnel0'
+}
