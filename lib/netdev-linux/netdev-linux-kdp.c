@@ -73,10 +73,7 @@ netdev_kdp_construct(struct netdev *netdev)
         if_notifier_kdp_wanted(name);
     }
 
-    /* The router opens a device without a type for each route, and relies on
-     * the events that were processed. */
-    found = !tap && netdev_kdp_state_find(name, !netdev->auto_classified,
-                                          &link);
+    found = !tap && netdev_kdp_state_find(netdev, &link);
     if (tap) {
         /* The constructor needs a file of the device, which it creates, or
          * finds after a crash; then the table has the device, too. */

@@ -262,17 +262,28 @@ netdev_kdp_lose(struct netdev_kdp *dev)
     netdev_change_seq_changed(&up->up);
 }
 
+/* Finds the device in the table, in our namespace.  While an internal port is
+ * in another namespace, any other device of ours may have its name.  Internal
+ * devices have a kind of their own in the kernel, by which they are told
+ * apart. */
+static bool
+netdev_kdp_find_local(const struct netdev *netdev, struct link_info *link)
+{
+    return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL,
+                                 netdev_get_name(netdev), link)
+            && (netdev->netdev_class != &kdp_internal_class
+                || !strcmp(link->kind, "openvswitch")));
+}
+
 /* Finds the device in the table, in its last namespace or else in ours. */
 static bool
 netdev_kdp_find(const struct netdev_kdp *dev, struct link_info *link)
     OVS_REQUIRES(dev->up.mutex)
 {
-    const char *name = netdev_get_name(&dev->up.up);
-    const struct link_table *table = kdp_links_table();
-
     return ((dev->nsid != LINK_NSID_LOCAL
-             && link_table_find_name(table, dev->nsid, name, link))
-            || link_table_find_name(table, LINK_NSID_LOCAL, name, link));
+             && link_table_find_name(kdp_links_table(), dev->nsid,
+                                     netdev_get_name(&dev->up.up), link))
+            || netdev_kdp_find_local(&dev->up.up, link));
 }
 
 /* Ports whose devices have left their namespace and were not found in another
@@ -652,13 +663,15 @@ netdev_kdp_link_changed(const struct link_change *change, void *aux OVS_UNUSED)
 
 /* By now the name may mean another link, or none, if events wait to be
  * processed.  An open device is updated by these; a caller that opens a device
- * sees the present state. */
+ * sees the present state.  The router opens a device without a type for each
+ * route, and relies on the events that were processed. */
 bool
-netdev_kdp_state_find(const char *name, bool confirm, struct link_info *link)
+netdev_kdp_state_find(const struct netdev *netdev, struct link_info *link)
 {
-    return (link_table_find_name(kdp_links_table(), LINK_NSID_LOCAL, name,
-                                 link)
-            && (!confirm || netdev_kdp_state_is_called(link->ifindex, name)));
+    return (netdev_kdp_find_local(netdev, link)
+            && (netdev->auto_classified
+                || netdev_kdp_state_is_called(link->ifindex,
+                                              netdev_get_name(netdev))));
 }
 
 void

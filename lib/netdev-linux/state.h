@@ -36,10 +36,10 @@ void netdev_kdp_state_init(void);
 /* To be called in each turn of the main loop, after the listener ran. */
 void netdev_kdp_state_run(void);
 
-/* Finds the link that is to be opened as 'name' in our namespace.  With
- * 'confirm', checks with the kernel that the link still has that name.
- * Returns false if there is none. */
-bool netdev_kdp_state_find(const char *name, bool confirm,
+/* Finds the link of our namespace for 'netdev', which is being constructed.
+ * Checks with the kernel that the link still has that name, unless 'netdev'
+ * was opened without a type.  Returns false if there is none. */
+bool netdev_kdp_state_find(const struct netdev *netdev,
                            struct link_info *link);
 
 /* True if the kernel knows link 'ifindex' of our namespace by 'name'.  Does

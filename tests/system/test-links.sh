@@ -166,7 +166,8 @@ internal_elsewhere() {
     interface_becomes int0 admin_state=down link_state=down error='[]'
 }
 
-# The stock daemon takes it to be down.
+# Meanwhile another device has got its name.  The stock daemon takes it to be
+# down.
 add_test link_internal_found \
     'a daemon that starts finds it there (L2)' kdp one-cpu
 link_internal_found() {
@@ -175,8 +176,13 @@ link_internal_found() {
     ip -n elsewhere link set int0 up mtu 1400
     interface_becomes int0 admin_state=up mtu=1400
     stop_daemon
+    ip link add int0 type ifb
     start_daemon
     interface_becomes int0 admin_state=up link_state=up error='[]' mtu=1400
+    ip link set int0 mtu 1300 up
+    ip -n elsewhere link set int0 mtu 1450
+    interface_becomes int0 mtu=1450
+    ip link set int0 down
     ip -n elsewhere link set int0 down
     interface_becomes int0 admin_state=down link_state=down
     ip -n elsewhere link set int0 up

@@ -34,6 +34,9 @@ unit_rtnl_pairs_wrap = \
 unit_rtnl_at_once = tests/unit/netdev-linux/rtnl-at-once.c
 unit_rtnl_at_once_wrap = -Wl,--wrap=rtnl_worker_add
 
+unit_ifb_internal = tests/unit/netdev-linux/ifb-internal.c
+unit_ifb_internal_wrap = -Wl,--wrap=link_table_update
+
 tests_unit_netdev_linux_test_ingress_qdisc_SOURCES = \
 	tests/unit/netdev-linux/test-ingress-qdisc.c $(unit_common)
 tests_unit_netdev_linux_test_ingress_qdisc_LDFLAGS = $(AM_LDFLAGS) \
@@ -66,9 +69,11 @@ tests_unit_netdev_linux_test_netdev_classes_LDFLAGS = \
 unit_netdev_fault = \
 	tests/unit/netdev-linux/netdev-fault-fixture.c \
 	tests/unit/netdev-linux/netdev-fault-fixture.h \
-	$(unit_rtnl_at_once) $(unit_fault) $(unit_link) $(unit_common)
+	$(unit_rtnl_at_once) $(unit_ifb_internal) $(unit_fault) $(unit_link) \
+	$(unit_common)
 unit_netdev_fault_wrap = \
 	$(unit_fault_wrap) $(unit_rtnl_at_once_wrap) \
+	$(unit_ifb_internal_wrap) \
 	-Wl,--wrap=af_inet_ioctl \
 	-Wl,--wrap=dpif_netlink_vport_get \
 	-Wl,--wrap=get_stats_via_netlink \
@@ -101,10 +106,11 @@ tests_unit_netdev_linux_test_netdev_veth_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_netdev_fault_wrap)
 tests_unit_netdev_linux_test_netdev_links_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-links.c \
-	$(unit_rtnl_at_once) $(netdev_fixture) $(unit_route) $(unit_link) \
-	$(unit_common)
+	$(unit_rtnl_at_once) $(unit_ifb_internal) $(netdev_fixture) \
+	$(unit_route) $(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_links_LDFLAGS = \
 	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_rtnl_at_once_wrap) \
+	$(unit_ifb_internal_wrap) \
 	-Wl,--wrap=kdp_links_run \
 	-Wl,--wrap=kdp_links_wait \
 	-Wl,--wrap=netdev_kdp_mii_run \
@@ -133,9 +139,11 @@ tests_unit_netdev_linux_test_netdev_mii_LDFLAGS = \
 	-Wl,--wrap=netdev_get_devices
 tests_unit_netdev_linux_test_netdev_show_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-show.c \
-	$(unit_control) $(netdev_fixture) $(unit_route) $(unit_link) $(unit_common)
+	$(unit_control) $(unit_ifb_internal) $(netdev_fixture) $(unit_route) \
+	$(unit_link) $(unit_common)
 tests_unit_netdev_linux_test_netdev_show_LDFLAGS = \
-	$(AM_LDFLAGS) $(unit_clock_wrap) -Wl,--wrap=dpif_netlink_vport_get \
+	$(AM_LDFLAGS) $(unit_clock_wrap) $(unit_ifb_internal_wrap) \
+	-Wl,--wrap=dpif_netlink_vport_get \
 	-Wl,--wrap=link_table_set_buckets
 tests_unit_netdev_linux_test_netdev_stats_SOURCES = \
 	tests/unit/netdev-linux/test-netdev-stats.c \
