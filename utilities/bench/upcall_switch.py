@@ -30,6 +30,14 @@ NAMESPACE = "gen"
 # The tunnel: its port, and settings in upcall-traffic.h.
 TUNNEL_PORT, TUNNEL_DEVICE = "geneve0", "tunnel"
 TUNNEL_ADDRESS, TUNNEL_MAC = "198.19.0.1/16", "02:00:00:00:00:01"
+
+# Conntrack follows all IP packets once module openvswitch is loaded, and the
+# frames of one run are hundreds of thousands of connections.  A guest of 3 GiB
+# has room for 65,536.  After that the kernel evicts some, and drops a packet if
+# it finds none to evict.  The buckets are those of machines with more than
+# 4 GiB.
+TRACKED = {"buckets": 1 << 18, "max": 1 << 20}
+
 RUN_DIR = "/run/openvswitch"
 DB = "/etc/openvswitch/bench.db"
 
@@ -166,6 +174,9 @@ class Network:
 
     def make_tunnel(self):
         run("modprobe", "geneve")
+        for name, value in TRACKED.items():
+            run("sysctl", "-q", "-w",
+                f"net.netfilter.nf_conntrack_{name}={value}")
         run("ip", "link", "add", "underlay", "address", TUNNEL_MAC, "type",
             "veth", "peer", "name", TUNNEL_DEVICE, "netns", NAMESPACE)
         run("ip", "addr", "add", TUNNEL_ADDRESS, "dev", "underlay")
@@ -362,6 +373,12 @@ class Switch:
                 path = f"/sys/class/net/{device}/statistics/{name}"
                 with contextlib.suppress(FileNotFoundError):
                     counts[f"{device} {name}"] = int(read(path))
+        with contextlib.suppress(FileNotFoundError):
+            names, *rows = read("/proc/net/stat/nf_conntrack").splitlines()
+            for i, name in enumerate(names.split()):
+                if name.endswith(("drop", "failed", "toolong")):
+                    counts[f"conntrack {name}"] = sum(
+                        int(row.split()[i], 16) for row in rows)
         lines = read("/proc/net/snmp").splitlines()
         for names, values in zip(lines[::2], lines[1::2]):
             protocol, *names = names.split()
