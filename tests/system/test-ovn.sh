@@ -234,6 +234,7 @@ add_test ovn \
     'OVN: two chassis, router, ACL, load balancer, NAT, DHCP, restart (R1)' \
     one-cpu 240
 ovn() {
+    local vm
     two_chassis
     dhcp_works
     # The same logical switch, and through the router; both through the tunnel.
@@ -265,6 +266,10 @@ ovn() {
     chassis_are_current
     load_balancer_works
 
+    # Nobody answers ARP while no daemon runs, or rules are restored.
+    for vm in vm1 vm2; do
+        in_ns $vm sysctl -q -w net.ipv4.neigh.eth0.ucast_solicit=$PATIENCE
+    done
     start_ping ping@vm1 10.0.1.2 -i 0.05
     # The daemon knows no options of tunnels until ovn-controller is back.
     allow_log 'fatal_signal.*\|WARN\|terminating with signal 15' \
