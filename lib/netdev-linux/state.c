@@ -317,10 +317,10 @@ netdev_kdp_locate(struct netdev_kdp *dev)
         if (netdev_kdp_find(dev, &link)) {
             netdev_kdp_take(dev, &link);
         } else {
-            /* Not in the table: the stock class will ask the kernel. */
+            /* It is absent until the links of the namespace were listed.  The
+             * stock class would ask for the local device of that name if its
+             * request about the namespace failed. */
             netnsid_set(&dev->up.netnsid, vport.netnsid);
-            dev->up.cache_valid = 0;
-            netdev_kdp_update_known(dev);
         }
     }
     if (dev->present) {
@@ -508,6 +508,8 @@ netdev_kdp_look_again(struct netdev_kdp *dev)
     ovs_mutex_unlock(&dev->up.mutex);
     if (lost) {
         netdev_kdp_locate(dev);
+        /* Lists the links of the namespace, if it is followed from now on. */
+        kdp_links_catch_up();
     }
 }
 
