@@ -34,8 +34,8 @@ TUNNEL_ADDRESS, TUNNEL_MAC = "198.19.0.1/16", "02:00:00:00:00:01"
 # Conntrack follows all IP packets once module openvswitch is loaded, and the
 # frames of one run are hundreds of thousands of connections.  A guest of 3 GiB
 # has room for 65,536.  After that the kernel evicts some, and drops a packet if
-# it finds none to evict.  The buckets are those of machines with more than
-# 4 GiB.
+# it finds none to evict.  With more than 4 GiB the kernel itself chooses this
+# number of buckets.
 TRACKED = {"buckets": 1 << 18, "max": 1 << 20}
 
 RUN_DIR = "/run/openvswitch"
